@@ -1,0 +1,13 @@
+# bench/NAME_bench.cc: a Google Benchmark program in bin/. Experiments of the papers are scripts, bench/NAME.
+find_package(benchmark QUIET)
+if(NOT benchmark_FOUND)
+  message(STATUS "Google Benchmark (libbenchmark-dev) not found: no micro-benchmarks")
+  return()
+endif()
+file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*_bench.cc)
+foreach(file IN LISTS files)
+  cmake_path(GET file STEM name)
+  add_executable(${name} ${file})
+  target_link_libraries(${name} PRIVATE sluice_cli sluice_fronts_api benchmark::benchmark_main)
+  target_compile_definitions(${name} PRIVATE SLUICE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+endforeach()

@@ -1,0 +1,15 @@
+# tests/fuzz/NAME_fuzz.cc: a libFuzzer program in bin/; its first inputs lie in tests/fuzz/NAME.
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  message(FATAL_ERROR "libFuzzer comes with clang: cmake --preset fuzz")
+endif()
+# The parts too need the coverage counters that the fuzzer steers by.
+target_compile_options(sluice_flags INTERFACE -fsanitize=fuzzer-no-link)
+file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.cc)
+add_custom_target(fuzzers)
+foreach(file IN LISTS files)
+  cmake_path(GET file STEM name)
+  add_executable(${name} ${file})
+  target_link_libraries(${name} PRIVATE sluice_cli sluice_fronts_api)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${name})
+endforeach()

@@ -1,0 +1,32 @@
+# A folder under src/ is a part. src/parts.txt says which parts there are and what each may include;
+# the build links by it and tests/checks/includes holds the sources to it.
+#
+# A part is every *.cc in its folder (files ending in _test.cc are its tests) and, where it needs a
+# library from outside, a part.cmake beside them.
+function(sluice_add_parts table)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
+  file(STRINGS ${table} rows REGEX "^[a-z]")
+  set(parts "")
+  foreach(row IN LISTS rows)
+    string(REGEX MATCH "^([a-z/]+):(.*)$" _ "${row}")
+    set(part ${CMAKE_MATCH_1})
+    string(REGEX MATCHALL "[a-z/]+" below "${CMAKE_MATCH_2}")
+    string(REPLACE "/" "_" target sluice_${part})
+    set(folder ${CMAKE_SOURCE_DIR}/src/${part})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
+    list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
+    add_library(${target} STATIC ${sources})
+    target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+    target_link_libraries(${target} PUBLIC sluice_flags)
+    foreach(name IN LISTS below)
+      string(REPLACE "/" "_" name sluice_${name})
+      target_link_libraries(${target} PUBLIC ${name})
+    endforeach()
+    if(EXISTS ${folder}/part.cmake)
+      set(PART ${target})
+      include(${folder}/part.cmake)
+    endif()
+    list(APPEND parts ${part})
+  endforeach()
+  set(SLUICE_PARTS ${parts} PARENT_SCOPE)
+endfunction()

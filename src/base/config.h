@@ -1,0 +1,54 @@
+// sluice.toml: the one beside the work (current folder), then the user's, then the system's. A key in an
+// earlier file hides the same key in a later one.
+#pragma once
+
+#include <toml++/toml.h>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace sluice {
+
+struct ConfigFile {
+  std::string path;
+  toml::table table;
+};
+
+class Config {
+ public:
+  // Reads the files that exist; `only` names a single file that must exist instead.
+  static Result<Config> load(const std::string& only = {});
+  // One file from memory; `path` is used in messages.
+  static Result<Config> parse(std::string_view text, std::string path);
+
+  // Nearest first.
+  [[nodiscard]] const std::vector<ConfigFile>& files() const { return files_; }
+
+  // A top-level value of the nearest file that has the key, as it would be typed on the command line (a
+  // boolean as true or false, an array as several values).
+  struct Setting {
+    std::vector<std::string> values;
+    std::string origin;  // file:line:column
+    std::string folder;  // of the file: relative paths in it are relative to this
+  };
+  [[nodiscard]] Result<std::optional<Setting>> find(std::string_view key) const;
+
+  // Every top-level key must be one of these.
+  [[nodiscard]] Status check_keys(std::span<const std::string_view> known) const;
+
+ private:
+  std::vector<ConfigFile> files_;
+};
+
+// Parses a TOML file; an error names file, line and column.
+Result<toml::table> parse_toml(std::string_view text, const std::string& path);
+// "file:line:column" of a node, for messages.
+std::string place_in(const std::string& path, const toml::source_region& region);
+// Error for a key that is not among those known: file, line, column, the key and the nearest.
+Error unknown_key(const std::string& path, const toml::key& key, std::span<const std::string_view> known);
+
+}  // namespace sluice

@@ -1,0 +1,160 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "base/sys.h"
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Status write_and_sync(int fd, std::string_view data, const std::string& path) {
+  while (!data.empty()) {
+    const ssize_t done = sys().write(fd, data.data(), data.size());
+    if (done < 0 && errno == EINTR) {
+      continue;
+    }
+    if (done < 0) {
+      return fail(errno, fmt::format("cannot write {}", quote(path)));
+    }
+    data.remove_prefix(static_cast<std::size_t>(done));
+  }
+  if (sys().fsync(fd) != 0) {
+    return fail(errno, fmt::format("cannot sync {}", quote(path)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  const UniqueFd fd(sys().open(path.c_str(), O_RDONLY | O_CLOEXEC, 0));
+  if (!fd) {
+    return fail(errno, fmt::format("cannot open {}", quote(path)));
+  }
+  // Files in /proc and /sys have no size of their own: read until the end.
+  std::string out;
+  char buffer[16384];
+  for (;;) {
+    const ssize_t got = sys().read(fd.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return fail(errno, fmt::format("cannot read {}", quote(path)));
+    }
+    if (got == 0) {
+      return out;
+    }
+    out.append(buffer, static_cast<std::size_t>(got));
+    if (out.size() > limit) {
+      return fail(EFBIG, fmt::format("cannot read {}, it is larger than {} bytes", quote(path), limit));
+    }
+  }
+}
+
+Status write_file(const std::string& path, std::string_view data) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  UniqueFd fd(sys().open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!fd) {
+    return fail(errno, fmt::format("cannot create {}", quote(temporary)));
+  }
+  Status status = write_and_sync(fd.get(), data, temporary);
+  fd.reset();
+  if (status && sys().rename(temporary.c_str(), path.c_str()) != 0) {
+    status = fail(errno, fmt::format("cannot replace {}", quote(path)));
+  }
+  if (!status) {
+    sys().unlink(temporary.c_str());
+    return status;
+  }
+  const std::string folder = parent_of(path);
+  const UniqueFd directory(sys().open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
+  if (!directory || sys().fsync(directory.get()) != 0) {
+    return fail(errno, fmt::format("cannot sync folder {}", quote(folder)));
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> list_folder(const std::string& path) {
+  struct Close {
+    void operator()(DIR* directory) const { sys().closedir(directory); }
+  };
+  const std::unique_ptr<DIR, Close> directory(sys().opendir(path.c_str()));
+  if (!directory) {
+    return fail(errno, fmt::format("cannot open folder {}", quote(path)));
+  }
+  std::vector<std::string> out;
+  errno = 0;
+  while (const dirent* entry = sys().readdir(directory.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") {
+      out.emplace_back(name);
+    }
+    errno = 0;
+  }
+  if (errno != 0) {
+    return fail(errno, fmt::format("cannot read folder {}", quote(path)));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<std::string> read_link(const std::string& path) {
+  std::string out(4096, '\0');
+  const ssize_t size = sys().readlink(path.c_str(), out.data(), out.size());
+  if (size < 0) {
+    return fail(errno, fmt::format("cannot read link {}", quote(path)));
+  }
+  out.resize(static_cast<std::size_t>(size));
+  return out;
+}
+
+Status make_folders(const std::string& path) {
+  if (path.empty() || path == "/" || sys().mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) {
+    return {};
+  }
+  if (errno != ENOENT) {
+    return fail(errno, fmt::format("cannot create folder {}", quote(path)));
+  }
+  SLUICE_CHECK(make_folders(parent_of(path)));
+  if (sys().mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail(errno, fmt::format("cannot create folder {}", quote(path)));
+  }
+  return {};
+}
+
+std::string absolute(std::string_view path, std::string_view folder) {
+  const std::filesystem::path whole =
+      path.starts_with('/') ? std::filesystem::path(path) : std::filesystem::path(folder) / path;
+  std::string out = whole.lexically_normal().string();
+  if (out.size() > 1 && out.ends_with('/')) {
+    out.pop_back();
+  }
+  return out;
+}
+
+std::string current_folder() {
+  std::error_code ignored;
+  return std::filesystem::current_path(ignored).string();
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+}  // namespace sluice

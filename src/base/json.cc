@@ -1,0 +1,39 @@
+#include "base/json.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/text.h"
+
+namespace sluice {
+
+void put_bytes(Json& object, const std::string& key, std::string_view bytes) {
+  if (is_utf8(bytes)) {
+    object[key] = bytes;
+  } else {
+    object[key] = escape(bytes);
+    object[key + "_base64"] = base64(bytes);
+  }
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t group = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      group = (group << 8) | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0U);
+    }
+    for (std::size_t j = 0; j < 4; ++j) {
+      out += j <= count ? digits[(group >> (18 - 6 * j)) & 63] : '=';
+    }
+  }
+  return out;
+}
+
+Json number_or_null(std::optional<double> value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+}  // namespace sluice

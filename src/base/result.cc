@@ -1,0 +1,50 @@
+#include "base/result.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace sluice {
+
+std::string Error::text() const {
+  std::string out = what;
+  if (number != 0) {
+    char buffer[128];
+    out += ": ";
+    out += strerror_r(number, buffer, sizeof buffer);
+  }
+  if (!advice.empty()) {
+    out += "; " + advice;
+  }
+  return out;
+}
+
+std::string Error::origin_text() const {
+  const char* file = std::strrchr(origin.file, '/');
+  return fmt::format("{}:{}", file != nullptr ? file + 1 : origin.file, origin.line);
+}
+
+Error Error::within(std::string_view outer) && {
+  what.insert(0, ": ").insert(0, outer);
+  return std::move(*this);
+}
+
+Error Error::advise(std::string_view text) && {
+  advice = text;
+  return std::move(*this);
+}
+
+Error fail(int number, std::string what, Origin origin) {
+  return {.what = std::move(what), .number = number, .advice = {}, .usage = false, .origin = origin};
+}
+
+Error fail(std::string what, std::string advice, Origin origin) {
+  return {
+      .what = std::move(what), .number = 0, .advice = std::move(advice), .usage = false, .origin = origin};
+}
+
+Error bad_input(std::string what, std::string advice, Origin origin) {
+  return {.what = std::move(what), .number = 0, .advice = std::move(advice), .usage = true, .origin = origin};
+}
+
+}  // namespace sluice

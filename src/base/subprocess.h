@@ -1,0 +1,58 @@
+// Runs small tools of the system, several at once, and reads what they print.
+//
+// A tool gets no standard input, its standard error is thrown away, LC_ALL is C, and it is looked up only in
+// the system's own folders, never in PATH. When time is up its process group is killed; a tool that cannot
+// even be killed (stuck in the kernel) is left behind, never waited for.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/sys.h"
+
+namespace sluice {
+
+struct Outcome {
+  bool found = false;      // the tool exists and was started
+  bool finished = false;   // it ended by itself in time
+  bool truncated = false;  // it printed more than the limit, the rest was thrown away
+  int status = -1;         // exit status, when finished; 128 + signal when one ended it
+  std::string output;      // what it printed on standard output so far
+};
+
+class Subprocess {
+ public:
+  // REQUIRES: words[0] is a name without '/', or an absolute path. A tool that does not exist is not an
+  // error: its outcome says so. May be called from any thread.
+  static Subprocess start(const std::vector<std::string>& words, std::size_t limit = std::size_t{4} << 20);
+
+  Subprocess(Subprocess&& other) noexcept;
+  Subprocess& operator=(Subprocess&&) = delete;
+  ~Subprocess();  // kills it if it still runs
+
+  // Waits for all of them, at most until `deadline`.
+  static std::vector<Outcome> finish(std::vector<Subprocess> all,
+                                     std::chrono::steady_clock::time_point deadline);
+
+ private:
+  Subprocess() = default;
+  void drain();
+  void reap();  // without waiting
+  void kill_group();
+
+  UniqueFd output_;
+  int pid_ = -1;
+  std::size_t limit_ = 0;
+  Outcome outcome_;
+};
+
+// The tool's full path, or "" when it is not installed.
+std::string find_tool(std::string_view name);
+
+}  // namespace sluice

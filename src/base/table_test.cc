@@ -1,0 +1,88 @@
+#include "base/table.h"
+
+#include <gtest/gtest.h>
+
+#include "base/svg.h"
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+Table sample() {
+  Table out({{.title = "NAME"},
+             {.title = "PATH", .shrink = Shrink::middle},
+             {.title = "SIZE", .align = Align::right}});
+  out.add({"a", "/a/very/long/path/to/somewhere", "1 B"});
+  out.add({"größe", "/b", "100 GiB"}, Colour::red);
+  return out;
+}
+
+TEST(Table, LinesUp) {
+  EXPECT_EQ(sample().print({}),
+            "NAME   PATH                               SIZE\n"
+            "a      /a/very/long/path/to/somewhere      1 B\n"
+            "größe  /b                              100 GiB\n");
+}
+
+TEST(Table, ShrinksToTheTerminal) {
+  const std::string text = sample().print({.colour = false, .width = 34});
+  EXPECT_EQ(text,
+            "NAME   PATH                   SIZE\n"
+            "a      /a/very/l…omewhere      1 B\n"
+            "größe  /b                  100 GiB\n");
+  for (std::size_t limit = 1; limit < 60; ++limit) {
+    for (const std::string_view line : split(sample().print({.colour = false, .width = limit}), '\n')) {
+      // Columns that may not shrink and eight columns of the path always stay.
+      EXPECT_LE(width(line), std::max<std::size_t>(limit, 24)) << limit;
+    }
+  }
+}
+
+TEST(Table, ColoursOnlyWhenAsked) {
+  EXPECT_EQ(sample().print({}).find('\x1b'), std::string::npos);
+  EXPECT_NE(sample().print({.colour = true, .width = 0}).find("\x1b[31m"), std::string::npos);
+}
+
+TEST(Shorten, CutsBetweenCharacters) {
+  EXPECT_EQ(shorten("漢字漢字", 5, Shrink::end), "漢字…");
+  EXPECT_EQ(shorten("漢字漢字", 4, Shrink::end), "漢…");
+  EXPECT_EQ(shorten("abc", 3, Shrink::end), "abc");
+  EXPECT_EQ(shorten("abcd", 1, Shrink::middle), "…");
+}
+
+TEST(Wrap, BreaksAtBlanks) {
+  EXPECT_EQ(wrap("one two three", 9, 2), "  one two\n  three\n");
+  EXPECT_EQ(wrap("unbreakable", 4, 0), "unbreakable\n");
+  EXPECT_EQ(wrap("", 4, 0), "");
+}
+
+TEST(Chart, LeavesOutWhatCannotBeDrawn) {
+  Chart chart{
+      .title = "a < b & \"c\"",
+      .x = {.title = "size", .unit = Unit::bytes, .logarithmic = true},
+      .y = {.title = "rate", .unit = Unit::rate, .logarithmic = true},
+      .series = {
+          {.name = "one", .points = {{512, 1e6}, {1024, 0}, {4096, 1e8}, {8192, 2e8}}, .markers = true}}};
+  const std::string text = draw(chart);
+  EXPECT_NE(text.find("a &lt; b &amp; &quot;c&quot;"), std::string::npos);
+  EXPECT_EQ(text.find("nan"), std::string::npos);
+  EXPECT_EQ(text.find("inf"), std::string::npos);
+  // The line is broken where the zero was: two moves, one of them followed by a line; three dots.
+  EXPECT_NE(text.find(" M"), std::string::npos);
+  std::size_t dots = 0;
+  for (std::size_t at = text.find("<circle"); at != std::string::npos; at = text.find("<circle", at + 1)) {
+    ++dots;
+  }
+  EXPECT_EQ(dots, 3U);
+  EXPECT_NE(text.find(">4K<"), std::string::npos);
+}
+
+TEST(Chart, DrawsEmptyAndFlatData) {
+  EXPECT_NE(draw({}).find("</svg>"), std::string::npos);
+  const Chart flat{
+      .title = "", .x = {}, .y = {}, .series = {{.name = "", .points = {{1, 5}, {1, 5}}, .markers = false}}};
+  EXPECT_EQ(draw(flat).find("nan"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,76 @@
+// The catalog: what Sluice remembers between runs. SQLite by default, one file a user; another database can
+// stand behind the same interface.
+//
+// Many processes may use one catalog at once. An object of this class belongs to one thread at a time and to
+// the process that opened it (open it again after fork). Every write is one transaction and is on stable
+// storage when it returns. A write that fails has changed nothing, except when the device fails during the
+// commit (the error says so): then it is there as a whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace sluice {
+
+// A place that was seen, keyed by its identity (Place::id).
+struct PlaceRow {
+  std::string id;
+  std::string name;
+  std::string path;       // bytes
+  std::string traits;     // JSON, as `sluice places --json` prints one place
+  std::int64_t seen = 0;  // seconds since 1970
+  bool operator==(const PlaceRow&) const = default;
+};
+
+// A file that was declared or placed, keyed by the path the user typed (absolute).
+struct FileRow {
+  std::string path;            // bytes
+  std::string intent;          // canonical words
+  std::string place;           // PlaceRow::id, "" = not placed
+  std::uint64_t promised = 0;  // bytes that count as used on the place
+  bool operator==(const FileRow&) const = default;
+};
+
+class Catalog {
+ public:
+  enum class Mode { read, write };
+
+  virtual ~Catalog() = default;
+  Catalog(const Catalog&) = delete;
+  Catalog& operator=(const Catalog&) = delete;
+
+  virtual Status put_places(const std::vector<PlaceRow>& rows) = 0;  // all or none
+  virtual Result<std::optional<PlaceRow>> find_place(std::string_view id) = 0;
+  virtual Result<std::vector<PlaceRow>> places() = 0;  // by id
+
+  virtual Status put_file(const FileRow& row) = 0;
+  virtual Result<std::optional<FileRow>> find_file(std::string_view path) = 0;
+  virtual Status remove_file(std::string_view path) = 0;  // no such row is fine
+  virtual Result<std::vector<FileRow>> files() = 0;       // by path
+  // Sum of FileRow::promised on one place.
+  virtual Result<std::uint64_t> promised(std::string_view place_id) = 0;
+
+  // What it is and where, for messages: "SQLite catalog '/home/u/.local/state/sluice/catalog.db'".
+  [[nodiscard]] virtual std::string description() const = 0;
+
+ protected:
+  Catalog() = default;
+};
+
+// Where the catalog is when nobody says otherwise: $XDG_STATE_HOME/sluice/catalog.db, else
+// ~/.local/state/sluice/catalog.db. Fails when neither XDG_STATE_HOME nor HOME is usable.
+Result<std::string> default_catalog_path();
+
+// Opens the catalog at `location` (a path; "" = the default). Mode::write creates it with its folders (0700,
+// file 0600) and migrates an older one. Mode::read creates and changes nothing and gives a null pointer when
+// there is no catalog yet. On a network file system the file is "<stem>-<host>.db" beside the given path and
+// uses a rollback journal, because WAL needs shared memory that such file systems do not have.
+Result<std::unique_ptr<Catalog>> open_catalog(const std::string& location, Catalog::Mode mode);
+
+}  // namespace sluice

@@ -1,0 +1,256 @@
+#include "cli/help.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t page_width = 80;
+
+constexpr std::string_view what_it_is =
+    "Sluice puts a program's data on the right storage, in the right shape, from one line of declared "
+    "intent, "
+    "and shows what it predicted beside what came out.";
+
+constexpr std::string_view statuses = "0 done, 1 could not, 2 wrong usage or bad input";
+
+// In help: paragraphs re-wrapped; in a paragraph that begins with a blank, lines are kept.
+std::string paragraphs(std::string_view text, std::size_t indent, std::size_t page) {
+  std::string out;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find("\n\n", start), text.size());
+    const std::string_view paragraph = text.substr(start, end - start);
+    if (paragraph.starts_with(' ')) {
+      for (const std::string_view line : split(paragraph, '\n')) {
+        out += std::string(indent, ' ') + std::string(line) + "\n";
+      }
+    } else {
+      out += wrap(paragraph, page, indent);
+    }
+    out += "\n";
+    start = end + 2;
+  }
+  return out;
+}
+
+std::string options_help(std::span<const Option* const> rows, const Style& style) {
+  std::string out;
+  for (const Option* row : rows) {
+    out += fmt::format("  {}\n{}", style.paint(Colour::bold, option_heading(*row)),
+                       wrap(option_text(*row), page_width, 6));
+  }
+  return out;
+}
+
+std::vector<Section> sections_of(const Verb& verb) {
+  return verb.sections != nullptr ? verb.sections() : std::vector<Section>{};
+}
+
+// roff: a backslash, a leading dot or quote, and a dash that must stay a dash.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool line_start = i == 0 || text[i - 1] == '\n';
+    if (line_start && (text[i] == '.' || text[i] == '\'')) {
+      out += "\\&";
+    }
+    if (text[i] == '\\') {
+      out += "\\e";
+    } else if (text[i] == '-') {
+      out += "\\-";
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::string roff_paragraphs(std::string_view text) {
+  std::string out;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find("\n\n", start), text.size());
+    const std::string_view paragraph = text.substr(start, end - start);
+    if (paragraph.starts_with(' ')) {
+      out += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(paragraph));
+    } else {
+      out += fmt::format("{}{}\n", start == 0 ? "" : ".PP\n", roff(paragraph));
+    }
+    start = end + 2;
+  }
+  return out;
+}
+
+std::string roff_rows(const std::vector<std::pair<std::string, std::string>>& rows) {
+  std::string out;
+  for (const auto& [heading, text] : rows) {
+    out += fmt::format(".TP\n.B {}\n{}\n", roff(heading), roff(text));
+  }
+  return out;
+}
+
+std::string man_header(std::string_view name) {
+  return fmt::format(".TH {} 1 \"\" \"sluice {}\" \"Sluice\"\n", roff(name), SLUICE_VERSION);
+}
+
+}  // namespace
+
+std::string synopsis(const Verb& verb) {
+  return fmt::format("sluice {} [OPTION]...{}{}", verb.name, verb.operands.empty() ? "" : " ", verb.operands);
+}
+
+std::string overview_text(const Style& style) {
+  std::string out =
+      "usage: sluice VERB [OPTION]... [OPERAND]...\n\n" + wrap(what_it_is, page_width, 0) + "\n";
+  for (const Verb* verb : verbs()) {
+    out +=
+        fmt::format("  {}{}\n", style.paint(Colour::bold, fmt::format("{:<12}", verb->name)), verb->summary);
+  }
+  return out + "\n`sluice VERB --help` tells more of a verb; `sluice --version` prints the version.\n";
+}
+
+std::string help_text(const Verb& verb, const Style& style) {
+  std::string out = fmt::format("usage: {}\n\n{}.\n\n", synopsis(verb), verb.summary);
+  out[out.find("\n\n") + 2] = static_cast<char>(std::toupper(out[out.find("\n\n") + 2]));
+  out += paragraphs(verb.description, 0, page_width);
+  out += style.paint(Colour::bold, "Options") + "\n" + options_help(rows_of(verb), style) + "\n";
+  for (const Section& section : sections_of(verb)) {
+    out += style.paint(Colour::bold, section.title) + "\n";
+    for (const auto& [heading, text] : section.rows) {
+      out += fmt::format("  {}\n{}", style.paint(Colour::bold, heading), wrap(text, page_width, 6));
+    }
+    out += "\n";
+  }
+  if (!verb.examples.empty()) {
+    out += style.paint(Colour::bold, "Examples") + "\n";
+    for (const Example& example : verb.examples) {
+      out += fmt::format("  {}\n{}", example.command, wrap(example.meaning, page_width, 6));
+    }
+    out += "\n";
+  }
+  return out + wrap(fmt::format("Exit status: {}.", statuses), page_width, 0);
+}
+
+std::string overview_man() {
+  std::string out = man_header("sluice");
+  out += ".SH NAME\nsluice \\- put data on the right storage from declared intent\n";
+  out += ".SH SYNOPSIS\n.B sluice\n.I VERB\n[\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n.br\n";
+  out += ".B sluice \\-\\-help\n.br\n.B sluice \\-\\-version\n";
+  out += ".SH DESCRIPTION\n" + roff(what_it_is) + "\n.SH VERBS\n";
+  for (const Verb* verb : verbs()) {
+    out += fmt::format(".TP\n.BR {} \" \\- see sluice\\-{}\" (1)\n{}\n", verb->name, verb->name,
+                       roff(verb->summary));
+  }
+  out += ".SH OPTIONS OF EVERY VERB\n";
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const Option* row : common_options()) {
+    rows.emplace_back(option_heading(*row), option_text(*row));
+  }
+  out += roff_rows(rows);
+  out += ".SH EXIT STATUS\n" + roff(statuses) + "\n.SH FILES\n";
+  out +=
+      roff_rows({{"./sluice.toml", "configuration beside the work; read first"},
+                 {"~/.config/sluice/sluice.toml", "the user's configuration (XDG_CONFIG_HOME is honoured)"},
+                 {"/etc/sluice/sluice.toml", "the system's configuration"},
+                 {"~/.local/state/sluice/catalog.db",
+                  "the catalog: what Sluice remembers (XDG_STATE_HOME and SLUICE_CATALOG are honoured)"}});
+  out += ".SH SEE ALSO\n";
+  std::vector<std::string> pages;
+  for (const Verb* verb : verbs()) {
+    pages.push_back(fmt::format(".BR sluice\\-{} (1)", verb->name));
+  }
+  return out + join(pages, ",\n") + "\n";
+}
+
+std::string verb_man(const Verb& verb) {
+  std::string out = man_header(fmt::format("sluice-{}", verb.name));
+  out += fmt::format(".SH NAME\nsluice\\-{} \\- {}\n", verb.name, roff(verb.summary));
+  out += fmt::format(".SH SYNOPSIS\n{}\n", roff(synopsis(verb)));
+  out += ".SH DESCRIPTION\n" + roff_paragraphs(verb.description);
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const Option* row : rows_of(verb)) {
+    rows.emplace_back(option_heading(*row), option_text(*row));
+  }
+  out += ".SH OPTIONS\n" + roff_rows(rows);
+  for (const Section& section : sections_of(verb)) {
+    std::string title = section.title;
+    for (char& c : title) {
+      c = static_cast<char>(std::toupper(c));
+    }
+    out += fmt::format(".SH {}\n", roff(title)) + roff_rows(section.rows);
+  }
+  if (!verb.examples.empty()) {
+    rows.clear();
+    for (const Example& example : verb.examples) {
+      rows.emplace_back(example.command, example.meaning);
+    }
+    out += ".SH EXAMPLES\n" + roff_rows(rows);
+  }
+  out += fmt::format(".SH EXIT STATUS\n{}\n.SH SEE ALSO\n.BR sluice (1)\n", roff(statuses));
+  return out;
+}
+
+std::string bash_completion() {
+  std::string out =
+      "# bash completion for sluice\n"
+      "_sluice() {\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} words= "
+      "option=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  if [ \"$option\" = = ]; then option=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+      "  if [ \"$current\" = = ]; then current=; option=${COMP_WORDS[COMP_CWORD-1]}; fi\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n";
+  std::vector<std::string> names;
+  for (const Verb* verb : verbs()) {
+    names.emplace_back(verb->name);
+  }
+  out += fmt::format("    words='{} --help --version'\n", join(names, " "));
+  out += "  else\n    case $verb:$option in\n";
+  for (const Verb* verb : verbs()) {
+    for (const Option* row : rows_of(*verb)) {
+      if (row->type == OptionType::choice) {
+        std::string choices(row->range);
+        std::replace(choices.begin(), choices.end(), '|', ' ');
+        out += fmt::format("      {}:--{}) words='{}' ;;\n", verb->name, row->name, choices);
+      } else if (row->type == OptionType::path) {
+        out += fmt::format("      {}:--{}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n",
+                           verb->name, row->name);
+      }
+    }
+    std::vector<std::string> flags;
+    for (const Option* row : rows_of(*verb)) {
+      flags.push_back(fmt::format("--{}", row->name));
+    }
+    if (verb->name == "help") {
+      flags.insert(flags.end(), names.begin(), names.end());
+    }
+    out += fmt::format("      {}:*) words='{}' ;;\n", verb->name, join(flags, " "));
+  }
+  out +=
+      "    esac\n  fi\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "}\ncomplete -o bashdefault -F _sluice sluice\n";
+  return out;
+}
+
+Json help_json() {
+  Json list = Json::array();
+  for (const Verb* verb : verbs()) {
+    Json options = Json::array();
+    for (const Option* row : rows_of(*verb)) {
+      Json option = {{"name", row->name}, {"help", row->help}, {"argument", row->argument}};
+      option["default"] = row->fallback;
+      option["environment"] = row->setting ? Json(environment_name(row->name)) : Json(nullptr);
+      options.push_back(std::move(option));
+    }
+    list.push_back({{"name", verb->name},
+                    {"summary", verb->summary},
+                    {"usage", synopsis(*verb)},
+                    {"options", std::move(options)}});
+  }
+  return {{"version", SLUICE_VERSION}, {"verbs", std::move(list)}};
+}
+
+}  // namespace sluice

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cli/help.h"
+#include "cli/verb.h"
+
+namespace sluice {
+namespace {
+
+constexpr int could_not = 1;
+constexpr int wrong_usage = 2;
+
+// Standard output may be a full disk or a closed pipe; both must be noticed.
+int print_all(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t done = sys().write(STDOUT_FILENO, text.data(), text.size());
+    if (done < 0 && errno == EINTR) {
+      continue;
+    }
+    if (done < 0) {
+      log::error("{}", fail(errno, "cannot write to standard output").text());
+      return could_not;
+    }
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+  return 0;
+}
+
+int report(const Error& error, std::string_view verb) {
+  log::error("{}{}", verb.empty() ? std::string{} : fmt::format("{}: ", verb), error.text());
+  log::debug("the error arose at {}", error.origin_text());
+  return error.usage ? wrong_usage : could_not;
+}
+
+void set_log_level(const std::string& name) {
+  log::set_level(name == "error"   ? log::Level::error
+                 : name == "info"  ? log::Level::info
+                 : name == "debug" ? log::Level::debug
+                                   : log::Level::warn);
+}
+
+// Keys of sluice.toml: every setting of every verb, and the tables that places reads.
+std::vector<std::string_view> known_keys() {
+  std::vector<std::string_view> out = {"place", "device"};
+  for (const Verb* verb : verbs()) {
+    for (const Option* row : rows_of(*verb)) {
+      if (row->setting && std::find(out.begin(), out.end(), row->name) == out.end()) {
+        out.push_back(row->name);
+      }
+    }
+  }
+  return out;
+}
+
+Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
+  const auto rows = rows_of(verb);
+  SLUICE_TRY(const Options typed, Options::parse_command_line(rows, arguments));
+  if (typed.flag("help")) {
+    return print_all(help_text(verb, style_of(STDOUT_FILENO, ColourChoice::automatic)));
+  }
+  const std::size_t operands = typed.operands().size();
+  if (operands < verb.least_operands) {
+    return bad_input("too few operands", fmt::format("usage: {}", synopsis(verb)));
+  }
+  if (operands > verb.most_operands) {
+    return bad_input(fmt::format("unexpected operand {}", quote(typed.operands()[verb.most_operands])),
+                     fmt::format("usage: {}", synopsis(verb)));
+  }
+  std::string only = typed.text("config");
+  if (only.empty()) {
+    only = environment("SLUICE_CONFIG");
+  }
+  Config config;
+  if (verb.configured) {
+    SLUICE_TRY(config, Config::load(only));
+    SLUICE_CHECK(config.check_keys(known_keys()));
+  }
+  SLUICE_TRY(const Options options, Options::parse(rows, arguments, config));
+  set_log_level(options.text("log-level"));
+  const std::string colour = options.text("color");
+  const ColourChoice choice = colour == "always"  ? ColourChoice::always
+                              : colour == "never" ? ColourChoice::never
+                                                  : ColourChoice::automatic;
+  const Context context{.verb = verb,
+                        .options = options,
+                        .config = config,
+                        .style = style_of(STDOUT_FILENO, choice),
+                        .json = options.flag("json")};
+  SLUICE_TRY(const Output output, verb.run(context));
+  const int printed = print_all(context.json ? output.json.dump(2) + "\n" : output.text);
+  return printed != 0 ? printed : output.status;
+}
+
+int usage_error(std::string_view what, std::string_view advice) {
+  return report(bad_input(std::string(what), std::string(advice)), {});
+}
+
+}  // namespace
+
+int run_program(std::span<const std::string> arguments) {
+  if (arguments.empty()) {
+    return usage_error("what shall I do?", "`sluice help` lists the verbs");
+  }
+  const std::string& first = arguments.front();
+  if (first == "--version") {
+    return print_all(fmt::format("sluice {}\n", SLUICE_VERSION));
+  }
+  if (first == "--help" || first == "-h") {
+    return print_all(overview_text(style_of(STDOUT_FILENO, ColourChoice::automatic)));
+  }
+  const Verb* verb = find_verb(first);
+  if (verb == nullptr) {
+    std::vector<std::string_view> names;
+    for (const Verb* known : verbs()) {
+      names.push_back(known->name);
+    }
+    const std::string advice = did_you_mean(first, names);
+    return usage_error(fmt::format("unknown {} {}", first.starts_with('-') ? "option" : "verb", quote(first)),
+                       advice.empty() ? "`sluice help` lists the verbs" : advice);
+  }
+  auto status = run_verb(*verb, arguments.subspan(1));
+  return status ? *status : report(status.error(), verb->name);
+}
+
+}  // namespace sluice

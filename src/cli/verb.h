@@ -1,0 +1,71 @@
+// The frame of the program: a verb is one file in cli/verbs that defines one `const Verb`. Parsing, help,
+// manual page, completion, JSON and exit statuses follow from it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config.h"
+#include "base/json.h"
+#include "base/options.h"
+#include "base/result.h"
+#include "base/terminal.h"
+
+namespace sluice {
+
+struct Verb;
+
+// What a verb is called with.
+struct Context {
+  const Verb& verb;
+  const Options& options;
+  const Config& config;
+  Style style;  // of standard output
+  bool json = false;
+};
+
+// What a verb has to say: `json` when it was asked for JSON, else `text`.
+struct Output {
+  std::string text;
+  Json json;
+  int status = 0;  // 0 done, 1 could not
+};
+
+struct Example {
+  std::string_view command;
+  std::string_view meaning;
+};
+
+// A part of the manual page that comes from another table: headings with their text.
+struct Section {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> rows;
+};
+
+struct Verb {
+  std::string_view name;
+  std::string_view summary;   // one line, no full stop
+  std::string_view operands;  // "[INTENT...]", "" = none
+  std::size_t least_operands = 0;
+  std::size_t most_operands = 0;
+  std::string_view description;  // paragraphs, separated by empty lines
+  std::span<const Option* const> options;
+  std::span<const Example> examples;
+  std::vector<Section> (*sections)() = nullptr;
+  Result<Output> (*run)(const Context&) = nullptr;
+  bool configured = true;  // reads sluice.toml; help does not, so that a broken file cannot silence it
+};
+
+// Every verb, by name. Generated from the files in cli/verbs.
+std::span<const Verb* const> verbs();
+const Verb* find_verb(std::string_view name);
+// The rows of a verb with those that every verb has.
+std::vector<const Option*> rows_of(const Verb& verb);
+std::span<const Option* const> common_options();
+
+// The whole program: what main() returns.
+int run_program(std::span<const std::string> arguments);
+
+}  // namespace sluice

@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "base/files.h"
+#include "base/svg.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "cli/intent_input.h"
+#include "cli/place_input.h"
+#include "plan/json.h"
+#include "plan/plan.h"
+
+namespace sluice {
+namespace {
+
+constexpr Option explain = {.name = "explain", .help = "show the arithmetic behind every number"};
+constexpr Option chart = {.name = "chart",
+                          .type = OptionType::path,
+                          .argument = "FILE.svg",
+                          .help = "draw the throughput of the ten best places over the request size"};
+constexpr std::array rows = {&option_rules, &option_sigdef,  &option_path,    &explain,
+                             &chart,        &option_timeout, &option_catalog, &option_system};
+
+constexpr std::array examples = {
+    Example{"sluice advise 'persist sequential size-per-IO(16MB) totalsize(6GB)'",
+            "Where to write 6 GB that must survive a reboot."},
+    Example{"sluice advise --explain temp random 'size-per-IO(4K)'",
+            "The same for scratch data, with the arithmetic."},
+    Example{"sluice advise --rules rules.toml --path out/step_1.dat",
+            "Where the rules would have that file."},
+    Example{"sluice advise --chart sizes.svg persist",
+            "A picture: which place is fastest at which request size."},
+};
+
+Colour colour_of_rank(std::size_t rank) {
+  return rank == 0 ? Colour::green : Colour::plain;
+}
+
+std::string plan_text(const Plan& plan, bool explain_it, const Style& style) {
+  std::string out = fmt::format("intent   {}\n", plan.intent.empty() ? "(nothing said)" : print(plan.intent));
+  if (!plan.assumed.empty()) {
+    out += fmt::format("assumed  {}\n", join(plan.assumed, " "));
+  }
+  out += "\n";
+  if (plan.ranking.empty()) {
+    out += style.paint(Colour::red, "no place can take it") + "\n";
+  } else {
+    Table table({{.title = "RANK", .align = Align::right},
+                 {.title = "PLACE", .shrink = Shrink::middle},
+                 {.title = "PATH", .shrink = Shrink::middle},
+                 {.title = "THROUGHPUT", .align = Align::right},
+                 {.title = "LOW", .align = Align::right},
+                 {.title = "HIGH", .align = Align::right},
+                 {.title = "TIME", .align = Align::right},
+                 {.title = "LOSS", .align = Align::right},
+                 {.title = "SOURCE"}});
+    for (std::size_t i = 0; i < plan.ranking.size(); ++i) {
+      const Ranked& row = plan.ranking[i];
+      table.add({fmt::format("{}", i + 1), row.place, escape(row.path), human_rate(row.throughput.rate),
+                 human_rate(row.throughput.low), human_rate(row.throughput.high),
+                 row.seconds ? human_duration(*row.seconds) : "-",
+                 row.loss_probability ? fmt::format("{:.2g}", *row.loss_probability) : "?", row.source},
+                colour_of_rank(i));
+    }
+    out += table.print(style);
+    if (!explain_it) {
+      out += fmt::format("\nchosen: {}, {}\n", plan.ranking.front().place, plan.ranking.front().why);
+    }
+  }
+  if (explain_it) {
+    for (const Ranked& row : plan.ranking) {
+      out += fmt::format("\n{}\n", style.paint(Colour::bold, row.place));
+      for (const std::string& line : row.arithmetic) {
+        out += fmt::format("  {}\n", line);
+      }
+    }
+  }
+  if (!plan.rejected.empty()) {
+    Table table(
+        {{.title = "REJECTED", .shrink = Shrink::middle}, {.title = "BECAUSE", .shrink = Shrink::end}});
+    for (const Rejection& rejection : plan.rejected) {
+      for (std::size_t i = 0; i < rejection.because.size(); ++i) {
+        table.add({i == 0 ? rejection.place : "", escape(rejection.because[i])});
+      }
+    }
+    out += "\n" + table.print(style);
+  }
+  return out;
+}
+
+// Modelled throughput of the best places over request sizes from 512 B to 1 GiB.
+std::string chart_of(const Plan& plan, const std::vector<Place>& places) {
+  constexpr std::size_t most = 10;
+  Chart out{.title = "Modelled throughput: " + (plan.intent.empty() ? "any data" : print(plan.intent)),
+            .x = {.title = "request size", .unit = Unit::bytes, .logarithmic = true},
+            .y = {.title = "throughput", .unit = Unit::rate, .logarithmic = true},
+            .series = {}};
+  for (std::size_t i = 0; i < std::min(plan.ranking.size(), most); ++i) {
+    const auto place = std::find_if(places.begin(), places.end(),
+                                    [&](const Place& one) { return one.name == plan.ranking[i].place; });
+    const DeviceModel model = model_of(*place);
+    Series series{.name = place->name, .points = {}, .markers = false};
+    Workload workload = workload_of(plan.intent);
+    for (double power = 9; power <= 30; power += 0.125) {
+      workload.request = static_cast<std::uint64_t>(std::exp2(power));
+      series.points.push_back(
+          {.x = static_cast<double>(workload.request), .y = throughput(model, workload).rate});
+    }
+    out.series.push_back(std::move(series));
+  }
+  return draw(out);
+}
+
+Result<Output> run(const Context& context) {
+  SLUICE_TRY(const IntentInput input, read_intent(context));
+  SLUICE_TRY(const Discovery found, read_places(context, false));
+  const Plan plan = make_plan(input.merged.intent, found.places);
+  if (const std::string file = context.options.text("chart"); !file.empty()) {
+    SLUICE_CHECK(write_file(file, chart_of(plan, found.places)));
+  }
+  Output out;
+  out.status = plan.ranking.empty() ? 1 : 0;
+  if (context.json) {
+    out.json = to_json(plan);
+  } else {
+    out.text = plan_text(plan, context.options.flag("explain"), context.style);
+  }
+  return out;
+}
+
+}  // namespace
+
+extern const Verb verb_advise = {
+    .name = "advise",
+    .summary = "which place suits an intent best, how fast it would be, and why",
+    .operands = "[WORD]...",
+    .least_operands = 0,
+    .most_operands = 10000,
+    .description =
+        "Drops every place that breaks a constraint, forecasts the rest and ranks them by throughput; ties "
+        "go to the "
+        "more reliable, then to the emptier place. Space promised to earlier placements counts as used. "
+        "Every place "
+        "kept or rejected has its reason.\n\n"
+        "The forecast is modelled from traits: latency, bandwidth, IOPS and block size of a place, either "
+        "configured "
+        "in sluice.toml or defaults of its kind of device. LOW and HIGH say how far the truth may be off. "
+        "What the "
+        "intent leaves unsaid is assumed and shown. Exit status 1 means that no place can take the data.",
+    .options = rows,
+    .examples = examples,
+    .sections = vocabulary_section,
+    .run = run,
+};
+
+}  // namespace sluice

@@ -1,0 +1,139 @@
+#include "forecast/throughput.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+// What one operation kind costs: the terms of Eq. 3.
+struct Cost {
+  double seconds = 0;
+  double iops = 0;  // the device's limit for such requests
+  bool amplified = false;
+};
+
+Cost cost(const DeviceModel& model, const Workload& workload, bool writes) {
+  const auto size = static_cast<double>(workload.request);
+  const double moved = std::ceil(size / model.chunk) * model.chunk;
+  // Only a write has to read the rest of its last chunk first.
+  const bool amplified = writes && moved != size;
+  const double latency = model.latency + (workload.pattern == Pattern::sequential ? 0 : model.seek);
+  const double transfer = moved / (writes ? model.write_bandwidth : model.read_bandwidth);
+  const double extra = amplified ? model.chunk / model.read_bandwidth : 0;
+  return {.seconds = latency + transfer + extra,
+          .iops = amplified ? model.iops / 2 : model.iops,
+          .amplified = amplified};
+}
+
+double limited_seconds(const Cost& cost) {
+  return std::max(cost.seconds, 1 / cost.iops);
+}
+
+constexpr double doubt_of_stated = 1.25;
+constexpr double doubt_of_default = 3;
+
+}  // namespace
+
+Workload workload_of(const Intent& intent) {
+  Workload out;
+  if (const auto pattern = intent.pattern()) {
+    out.pattern = *pattern;
+  } else {
+    out.assumed.emplace_back("sequential");
+  }
+  if (const auto operation = intent.operation()) {
+    out.operation = *operation;
+  } else {
+    out.assumed.emplace_back("write");
+  }
+  if (const auto request = intent.request_size()) {
+    out.request = *request;
+  } else {
+    out.assumed.push_back(fmt::format("size-per-IO({})", print_size(out.request)));
+  }
+  return out;
+}
+
+DeviceModel model_of(const Place& place) {
+  DeviceModel out;
+  std::vector<std::string> defaults;
+  const auto take = [&](const auto& trait, const char* name) {
+    if (!trait || trait.source == Source::fallback) {
+      defaults.emplace_back(name);
+    }
+    using T = std::decay_t<decltype(*trait)>;
+    if constexpr (std::is_same_v<T, Duration>) {
+      return trait ? (*trait).in_seconds() : 0.0;
+    } else {
+      return trait ? static_cast<double>(*trait) : 0.0;
+    }
+  };
+  // Zero bandwidth or IOPS would divide by zero; such a place is as slow as one byte or request a second.
+  out.read_bandwidth = std::max(take(place.read_bandwidth, "read-bandwidth"), 1.0);
+  out.write_bandwidth = std::max(take(place.write_bandwidth, "write-bandwidth"), 1.0);
+  out.latency = take(place.latency, "latency");
+  out.seek = take(place.seek, "seek-latency");
+  out.iops = std::max(take(place.iops, "max-iops"), 1.0);
+  const auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
+  out.chunk = std::max(page, static_cast<double>(place.block.value_or(0)));
+  out.doubt = defaults.empty() ? doubt_of_stated : doubt_of_default;
+  out.doubtful = join(defaults, ", ");
+  return out;
+}
+
+double request_seconds(const DeviceModel& model, const Workload& workload) {
+  switch (workload.operation) {
+    case Operation::read:
+      return limited_seconds(cost(model, workload, false));
+    case Operation::write:
+      return limited_seconds(cost(model, workload, true));
+    case Operation::readwrite:
+      return (limited_seconds(cost(model, workload, false)) + limited_seconds(cost(model, workload, true))) /
+             2;
+  }
+  return 0;
+}
+
+Throughput throughput(const DeviceModel& model, const Workload& workload) {
+  const double rate = static_cast<double>(workload.request) / request_seconds(model, workload);
+  return {.rate = rate, .low = rate / model.doubt, .high = rate * model.doubt};
+}
+
+std::string explain_throughput(const DeviceModel& model, const Workload& workload) {
+  const auto terms = [&](bool writes) {
+    const Cost one = cost(model, workload, writes);
+    const auto size = static_cast<double>(workload.request);
+    const double moved = std::ceil(size / model.chunk) * model.chunk;
+    const double latency = model.latency + (workload.pattern == Pattern::sequential ? 0 : model.seek);
+    std::string out = fmt::format("{} of {}: {} latency + {} at {}", writes ? "write" : "read",
+                                  human_size(workload.request), human_duration(latency),
+                                  human_size(static_cast<std::uint64_t>(moved)),
+                                  human_rate(writes ? model.write_bandwidth : model.read_bandwidth));
+    if (one.amplified) {
+      out += fmt::format(" + a read of {} (not a multiple of it)",
+                         human_size(static_cast<std::uint64_t>(model.chunk)));
+    }
+    out += fmt::format(" = {}", human_duration(one.seconds));
+    if (1 / one.iops > one.seconds) {
+      out += fmt::format(", held to {:.0f} IOPS", one.iops);
+    }
+    return out;
+  };
+  switch (workload.operation) {
+    case Operation::read:
+      return terms(false);
+    case Operation::write:
+      return terms(true);
+    case Operation::readwrite:
+      return terms(false) + "; " + terms(true);
+  }
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,32 @@
+// Path globs of rules files. * and ? stay within one path component, ** crosses them (a component of its own:
+// **/ is any number of folders, none included), [a-z] and [!a-z] are classes, a backslash takes the next
+// character literally. Bytes, not characters; matching takes time linear in path times pattern.
+#pragma once
+
+#include <bitset>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace sluice {
+
+class Glob {
+ public:
+  static Result<Glob> parse(std::string_view pattern);
+
+  [[nodiscard]] bool matches(std::string_view path) const;
+  // How many characters of the pattern stand for themselves: the measure of a rule's strength.
+  [[nodiscard]] std::size_t literals() const { return literals_; }
+
+ private:
+  enum class Kind { byte, set, star, deep_star, folders };
+  struct Token {
+    Kind kind;
+    std::bitset<256> bytes;
+  };
+  std::vector<Token> tokens_;
+  std::size_t literals_ = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,181 @@
+#include "intent/rules.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/config.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+std::string folder_of(const std::string& file) {
+  return file.substr(0, file.rfind('/'));
+}
+
+// Where a column inside a TOML string stands in the file. Only a string that is written plainly on one line
+// has such a place; otherwise the start of the string is named.
+std::string origin_in_string(std::string_view text, const std::string& path, const toml::node& node,
+                             std::string_view value, std::size_t column) {
+  const toml::source_position begin = node.source().begin;
+  const auto lines = split(text, '\n');
+  std::size_t shift = 0;
+  if (begin.line >= 1 && begin.line <= lines.size()) {
+    const std::string_view line = lines[begin.line - 1];
+    // toml++ counts characters, as Fault does; the text begins one after the opening quote.
+    const std::size_t at = line.find(value);
+    if (at != std::string_view::npos && characters(line.substr(0, at)) == begin.column) {
+      shift = column;
+    }
+  }
+  return fmt::format("{}:{}:{}", escape(path), begin.line, begin.column + shift);
+}
+
+Error wrong_type(const std::string& path, const toml::node& node, std::string_view what) {
+  return bad_input(fmt::format("{}: {}", place_in(path, node.source()), what));
+}
+
+}  // namespace
+
+Status Rules::load(const std::string& path) {
+  const std::string file = absolute(path, current_folder());
+  auto text = read_file(file);
+  if (!text) {
+    return std::move(text).error().within("rules");
+  }
+  return trim(*text).starts_with('{') ? parse_hints(*text, file) : parse_toml_rules(*text, file);
+}
+
+Status Rules::parse_toml_rules(std::string_view text, const std::string& path) {
+  SLUICE_TRY(const toml::table table, parse_toml(text, path));
+  constexpr std::array<std::string_view, 2> known = {"sigdef", "rule"};
+  for (const auto& [key, node] : table) {
+    if (key.str() != known[0] && key.str() != known[1]) {
+      return unknown_key(path, key, known);
+    }
+  }
+  if (const toml::node* node = table.get("sigdef")) {
+    const toml::table* signatures = node->as_table();
+    if (signatures == nullptr) {
+      return wrong_type(path, *node, "[sigdef] must be a table of NAME = \"words\"");
+    }
+    // In the order of the file, so that a signature may build on one above it.
+    std::vector<std::pair<const toml::key*, const toml::node*>> rows;
+    for (const auto& [key, value] : *signatures) {
+      rows.emplace_back(&key, &value);
+    }
+    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+      return a.first->source().begin.line < b.first->source().begin.line;
+    });
+    for (const auto& [key, value] : rows) {
+      const auto words = value->value<std::string>();
+      if (!words) {
+        return wrong_type(path, *value, fmt::format("sigdef {} needs a text of words", quote(key->str())));
+      }
+      // The name is parsed with the words, so columns are those of "NAME words".
+      const std::string whole = fmt::format("{} {}", key->str(), *words);
+      auto parsed = parse_sigdef(whole, sigdefs_);
+      if (!parsed) {
+        Fault fault = std::move(parsed).error();
+        const std::size_t prefix = characters(key->str()) + 1;
+        if (fault.column <= prefix) {
+          return fault.error(place_in(path, key->source()));
+        }
+        // Report the columns of the words alone.
+        auto again = parse_intent(*words, sigdefs_);
+        fault = again ? fault : again.error();
+        return fault.error(origin_in_string(text, path, *value, *words, fault.column));
+      }
+      if (!sigdefs_.define(parsed->name, std::move(parsed->intent))) {
+        return bad_input(fmt::format("{}: signature {} is defined twice", place_in(path, key->source()),
+                                     quote(key->str())));
+      }
+    }
+  }
+  const toml::node* node = table.get("rule");
+  if (node == nullptr) {
+    return {};
+  }
+  const toml::array* list = node->as_array();
+  if (list == nullptr || !list->is_homogeneous(toml::node_type::table)) {
+    return wrong_type(path, *node, "rules are written [[rule]], with path and intent below");
+  }
+  for (const toml::node& element : *list) {
+    const toml::table& row = *element.as_table();
+    constexpr std::array<std::string_view, 2> keys = {"path", "intent"};
+    for (const auto& [key, value] : row) {
+      if (key.str() != keys[0] && key.str() != keys[1]) {
+        return unknown_key(path, key, keys);
+      }
+    }
+    const toml::node* glob = row.get("path");
+    const toml::node* words = row.get("intent");
+    for (const auto& [name, value] : {std::pair{"path", glob}, std::pair{"intent", words}}) {
+      if (value == nullptr || !value->is_string()) {
+        return wrong_type(path, value == nullptr ? element : *value,
+                          fmt::format("a rule needs {} = \"...\"", name));
+      }
+    }
+    const std::string text_of_intent = *words->value<std::string>();
+    auto intent = parse_intent(text_of_intent, sigdefs_);
+    if (!intent) {
+      return intent.error().error(
+          origin_in_string(text, path, *words, text_of_intent, intent.error().column));
+    }
+    Status added = add(*glob->value<std::string>(), std::move(*intent), path,
+                       fmt::format("{}:{}", escape(path), element.source().begin.line));
+    if (!added) {
+      return std::move(added).error().within(place_in(path, glob->source()));
+    }
+  }
+  return {};
+}
+
+Status Rules::define(std::string_view text, std::string_view origin) {
+  auto parsed = parse_sigdef(text, sigdefs_);
+  if (!parsed) {
+    return parsed.error().error(origin);
+  }
+  if (!sigdefs_.define(parsed->name, std::move(parsed->intent))) {
+    return bad_input(fmt::format("{}: signature {} is defined twice", origin, quote(parsed->name)));
+  }
+  return {};
+}
+
+Status Rules::add(std::string_view pattern, Intent intent, const std::string& file, std::string origin) {
+  if (pattern.empty()) {
+    return bad_input("the path glob is empty");
+  }
+  // Not absolute(): a glob is not a path to be normalised, "a/[.]./b" means what it says.
+  std::string whole = pattern.starts_with('/') ? std::string(pattern) : std::string{};
+  if (whole.empty()) {
+    for (const char c : folder_of(file)) {
+      whole += std::string_view("*?[\\").find(c) == std::string_view::npos ? std::string(1, c)
+                                                                           : std::string{'\\', c};
+    }
+    whole += pattern.starts_with("./") ? pattern.substr(1) : fmt::format("/{}", pattern);
+  }
+  SLUICE_TRY(Glob glob, Glob::parse(whole));
+  rules_.push_back({.glob = std::move(glob),
+                    .pattern = std::move(whole),
+                    .intent = std::move(intent),
+                    .origin = std::move(origin)});
+  return {};
+}
+
+std::vector<Statement> Rules::matching(std::string_view path) const {
+  std::vector<Statement> out;
+  for (const Rule& rule : rules_) {
+    if (rule.glob.matches(path)) {
+      out.push_back({.intent = rule.intent,
+                     .strength = Strength::rule,
+                     .origin = rule.origin,
+                     .literals = rule.glob.literals()});
+    }
+  }
+  return out;
+}
+
+}  // namespace sluice

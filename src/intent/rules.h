@@ -1,0 +1,54 @@
+// Rules files: which paths have which intent. Two forms with one meaning.
+//
+// TOML:                                     JSON (HintStor's hints):
+//   [sigdef]                                  {"hints": [
+//   hot = "random persist"                       {"path": "out/*.dat",
+//   [[rule]]                                      "random": true,
+//   path = "out/*.dat"                            "totalsize": "2G",
+//   intent = "sig hot totalsize(2G)"              "availability": [0.001, "1h"]}]}
+//
+// A glob that is not absolute is relative to the folder of its file. Symbolic links are not followed and
+// nothing is looked up: matching is on the text of the path.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "intent/glob.h"
+#include "intent/merge.h"
+#include "intent/parse.h"
+
+namespace sluice {
+
+struct Rule {
+  Glob glob;
+  std::string pattern;  // absolute
+  Intent intent;
+  std::string origin;  // file:line
+};
+
+class Rules {
+ public:
+  // Adds the rules of a file, TOML or JSON by what it holds ('{' first = JSON).
+  Status load(const std::string& path);
+  // The same from memory; `path` must be absolute and is used for messages and relative globs.
+  Status parse_toml_rules(std::string_view text, const std::string& path);
+  Status parse_hints(std::string_view text, const std::string& path);
+  // Adds one signature: "NAME words".
+  Status define(std::string_view text, std::string_view origin);
+
+  [[nodiscard]] const std::vector<Rule>& rules() const { return rules_; }
+  [[nodiscard]] const Sigdefs& sigdefs() const { return sigdefs_; }
+  // What the rules say of one absolute path, in file order.
+  [[nodiscard]] std::vector<Statement> matching(std::string_view path) const;
+
+ private:
+  Status add(std::string_view pattern, Intent intent, const std::string& file, std::string origin);
+
+  std::vector<Rule> rules_;
+  Sigdefs sigdefs_;
+};
+
+}  // namespace sluice

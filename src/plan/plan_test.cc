@@ -1,0 +1,171 @@
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "intent/parse.h"
+#include "plan/json.h"
+
+namespace sluice {
+namespace {
+
+template <class T>
+Trait<T> stated(T value) {
+  return {.value = std::move(value), .source = Source::configuration, .detail = "test"};
+}
+
+Place place(std::string name, double bandwidth, Duration latency, double iops, std::uint64_t free) {
+  Place out;
+  out.name = std::move(name);
+  out.path = "/" + out.name;
+  out.writable = true;
+  out.read_bandwidth = stated(bandwidth);
+  out.write_bandwidth = stated(bandwidth);
+  out.latency = stated(latency);
+  out.seek = stated(Duration());
+  out.iops = stated(iops);
+  out.block = stated<std::uint64_t>(4096);
+  out.capacity = stated(free * 2);
+  out.free = stated(free);
+  out.is_volatile = stated(false);
+  out.global = stated(false);
+  out.mttr = stated(Duration(86400, 0));
+  out.mttf = {.value = Duration(315360000, 0), .source = Source::fallback, .detail = ""};
+  out.ber = stated(1e-6);
+  out.ecc_bits = stated<std::uint64_t>(2);
+  out.sector_bits = stated<std::uint64_t>(512);
+  out.layout = stated(Layout{});
+  return out;
+}
+
+constexpr std::uint64_t gigabyte = 1'000'000'000;
+
+// IOSIG's table 2.
+std::vector<Place> table2() {
+  std::vector<Place> out = {place("ramdisk", 2.4e9, Duration(0, 1000), 800000, gigabyte * 11 / 10),
+                            place("nvram", 1.7e9, Duration(0, 100'000), 9000, gigabyte * 2),
+                            place("raid1", 415e6, Duration(0, 110'000), 6000, gigabyte * 4),
+                            place("hdd", 125e6, Duration(0, 150'000'000), 10, gigabyte * 1500),
+                            place("nfs", 103e6, Duration(0, 400'000), 1000, gigabyte * 1000)};
+  out[0].is_volatile = stated(true);
+  out[2].layout = stated(*parse_layout("raid1:2"));
+  out[3].seek = stated(Duration(0, 20'000'000));
+  out[4].global = stated(true);
+  return out;
+}
+
+std::string chosen(std::string_view words, const std::vector<Place>& places = table2()) {
+  const Plan plan = make_plan(*parse_intent(words), places);
+  return plan.chosen() != nullptr ? plan.chosen()->place : "nothing";
+}
+
+const Rejection* rejection(const Plan& plan, std::string_view name) {
+  for (const Rejection& row : plan.rejected) {
+    if (row.place == name) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+TEST(Plan, ChoosesWhatThePaperChose) {
+  EXPECT_EQ(chosen("persist sequential write size-per-IO(16MB) totalsize(6GB)"), "nfs");
+  EXPECT_EQ(chosen("persist sequential write size-per-IO(512MB) totalsize(6GB)"), "hdd");
+  EXPECT_EQ(chosen("random write size-per-IO(512K) totalsize(1GB) global"), "nfs");
+  EXPECT_EQ(chosen("random write size-per-IO(512K) totalsize(1GB) MTTDL(20y)"), "raid1");
+  EXPECT_EQ(chosen("random write size-per-IO(512K) totalsize(1GB) persist"), "nvram");
+  EXPECT_EQ(chosen("random write size-per-IO(512K) totalsize(1GB)"), "ramdisk");
+}
+
+TEST(Plan, EveryConstraintRejectsWhatItShould) {
+  const auto places = table2();
+  const auto rejected = [&](std::string_view words) {
+    std::vector<std::string> out;
+    for (const Rejection& row : make_plan(*parse_intent(words), places).rejected) {
+      EXPECT_FALSE(row.because.empty());
+      out.push_back(row.place);
+    }
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(rejected(""), Names{});
+  EXPECT_EQ(rejected("global"), (Names{"ramdisk", "nvram", "raid1", "hdd"}));
+  EXPECT_EQ(rejected("local"), (Names{"nfs"}));
+  EXPECT_EQ(rejected("persist"), (Names{"ramdisk"}));
+  EXPECT_EQ(rejected("temp"), Names{});
+  EXPECT_EQ(rejected("totalsize(3G)"), (Names{"ramdisk", "nvram"}));
+  EXPECT_EQ(rejected("totalsize(1GB) MTTDL(20y)"), (Names{"ramdisk", "nvram", "hdd", "nfs"}));
+  EXPECT_EQ(rejected("totalsize(1GB) MTTDL(100000y)"), (Names{"ramdisk", "nvram", "raid1", "hdd", "nfs"}));
+  EXPECT_EQ(rejected("totalsize(1GB) availability(0.001, 1d)"), (Names{"ramdisk", "nvram", "hdd", "nfs"}));
+  EXPECT_EQ(rejected("totalsize(1GB) availability(1e-12, 1d)").size(), 5U);
+  EXPECT_EQ(rejected("archive").size(), 5U);
+  EXPECT_EQ(rejected("tamperproof").size(), 5U);
+}
+
+TEST(Plan, LabelsAllowArchive) {
+  auto places = table2();
+  places[3].labels = stated(std::vector<std::string>{"archive"});
+  EXPECT_EQ(chosen("archive", places), "hdd");
+  EXPECT_EQ(chosen("archive tamperproof", places), "nothing");
+}
+
+TEST(Plan, PromisedSpaceAndLargestFilesCount) {
+  auto places = table2();
+  EXPECT_EQ(chosen("persist totalsize(1GB)", places), "nvram");
+  places[1].promised = gigabyte * 3 / 2;
+  EXPECT_EQ(chosen("persist totalsize(1GB)", places), "raid1");
+  EXPECT_NE(rejection(make_plan(*parse_intent("persist totalsize(1GB)"), places), "nvram")
+                ->because[0]
+                .find("promised"),
+            std::string::npos);
+  places[2].max_file = stated<std::uint64_t>(1000);
+  EXPECT_NE(chosen("persist totalsize(1GB)", places), "raid1");
+}
+
+TEST(Plan, PlacesThatCannotBeUsedAreRejectedWithTheReason) {
+  auto places = table2();
+  places[0].reach = Reach::unreachable;
+  places[0].reach_note = "no answer";
+  places[1].read_only = true;
+  places[2].writable = false;
+  places[3].free.value.reset();
+  const Plan plan = make_plan(*parse_intent("totalsize(1K)"), places);
+  EXPECT_NE(rejection(plan, "ramdisk")->because[0].find("no answer"), std::string::npos);
+  EXPECT_NE(rejection(plan, "nvram")->because[0].find("read-only"), std::string::npos);
+  EXPECT_NE(rejection(plan, "raid1")->because[0].find("may not write"), std::string::npos);
+  EXPECT_NE(rejection(plan, "hdd")->because[0].find("not known"), std::string::npos);
+  EXPECT_EQ(plan.chosen()->place, "nfs");
+}
+
+TEST(Plan, TiesGoToTheMoreReliableThenToTheEmptier) {
+  std::vector<Place> places = {place("a", 1e8, Duration(), 1e4, gigabyte),
+                               place("b", 1e8, Duration(), 1e4, gigabyte),
+                               place("c", 1e8, Duration(), 1e4, gigabyte)};
+  places[2].capacity = stated(gigabyte);  // all of it is free
+  EXPECT_EQ(chosen("", places), "c");
+  places[1].layout = stated(*parse_layout("raid1:2"));
+  EXPECT_EQ(chosen("", places), "b");
+}
+
+TEST(Plan, AvailabilityUsesTheForecastTime) {
+  auto places = table2();
+  const Plan plan = make_plan(*parse_intent("totalsize(1GB) availability(0.1)"), places);
+  ASSERT_NE(plan.chosen(), nullptr);
+  EXPECT_EQ(plan.chosen()->place, "raid1");
+  EXPECT_DOUBLE_EQ(*plan.chosen()->lifetime, *plan.chosen()->seconds);
+  EXPECT_EQ(chosen("availability(0.1)", places), "nothing");  // no lifetime known
+}
+
+TEST(Plan, JsonHasTheDesignsFields) {
+  const Json json = to_json(make_plan(*parse_intent("persist totalsize(1GB)"), table2()));
+  EXPECT_EQ(json["chosen"], "nvram");
+  EXPECT_EQ(json["ranking"][0]["source"], "traits");
+  for (const char* key : {"place", "path", "throughput", "low", "high", "seconds", "source",
+                          "loss_probability", "lifetime", "why"}) {
+    EXPECT_TRUE(json["ranking"][0].contains(key)) << key;
+  }
+  EXPECT_EQ(json["rejected"][0]["place"], "ramdisk");
+  EXPECT_TRUE(to_json(make_plan(*parse_intent("archive"), table2()))["chosen"].is_null());
+}
+
+}  // namespace
+}  // namespace sluice
