@@ -26,6 +26,7 @@ add_library(sluice_shared SHARED $<TARGET_OBJECTS:sluice_fronts_api>)
 target_link_libraries(sluice_shared PRIVATE sluice_fronts_api)
 target_include_directories(sluice_shared INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(sluice_shared INTERFACE cxx_std_17)  # what the C++ headers need
 # Hidden visibility does not reach the templates of libraries that we instantiate; the version script does.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/sluice.map
      CONTENT "SLUICE_${PROJECT_VERSION_MAJOR} { global: sluice_*; local: *; };\n" @ONLY)

@@ -59,6 +59,7 @@ int spawn(const std::string& path, const std::vector<std::string>& words, int ou
 
   std::vector<std::string> copies = words;
   std::vector<char*> arguments;
+  arguments.reserve(copies.size() + 1);
   for (std::string& word : copies) {
     arguments.push_back(word.data());
   }
@@ -85,7 +86,7 @@ std::string find_tool(std::string_view name) {
     return sys().access(std::string(name).c_str(), X_OK) == 0 ? std::string(name) : std::string{};
   }
   for (const std::string_view folder : folders) {
-    const std::string path = std::string(folder).append("/").append(name);
+    std::string path = std::string(folder).append("/").append(name);
     if (!name.empty() && sys().access(path.c_str(), X_OK) == 0) {
       return path;
     }

@@ -34,6 +34,8 @@ class Subprocess {
 
   Subprocess(Subprocess&& other) noexcept;
   Subprocess& operator=(Subprocess&&) = delete;
+  Subprocess(const Subprocess&) = delete;
+  Subprocess& operator=(const Subprocess&) = delete;
   ~Subprocess();  // kills it if it still runs
 
   // Waits for all of them, at most until `deadline`.

@@ -23,7 +23,7 @@ struct PlaceRow {
   std::string id;
   std::string name;
   std::string path;       // bytes
-  std::string traits;     // JSON, as `sluice places --json` prints one place
+  std::string traits;     // JSON of what lasts: mount, file system, origin and lasting traits
   std::int64_t seen = 0;  // seconds since 1970
   bool operator==(const PlaceRow&) const = default;
 };

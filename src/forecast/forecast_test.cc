@@ -140,6 +140,12 @@ TEST(ReliabilityOf, ASingleDiskNeedsAStatedMttf) {
   place.mttf.source = Source::fallback;
   place.layout.value = *parse_layout("raid1:2");
   EXPECT_TRUE(reliability_of(place, 1 << 30).mttdl);
+  place.device = Device{};
+  place.device->below.push_back(Device{});
+  EXPECT_TRUE(reliability_of(place, 1 << 30).mttdl);
+  place.device->below[0].degraded = true;  // promises nothing until it is repaired
+  EXPECT_FALSE(reliability_of(place, 1 << 30).mttdl);
+  place.device.reset();
   place.is_volatile.value = true;
   EXPECT_FALSE(reliability_of(place, 1 << 30).mttdl);
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -31,6 +33,10 @@ double series_mttdl(const Layout& layout, const DiskModel& disk, std::uint64_t b
     rate += 1 / mttdl(member, disk, bytes / layout.members.size());
   }
   return 1 / rate;
+}
+
+bool is_degraded(const Device& device) {
+  return device.degraded || std::any_of(device.below.begin(), device.below.end(), is_degraded);
 }
 
 }  // namespace
@@ -101,6 +107,9 @@ Reliability reliability_of(const Place& place, std::optional<std::uint64_t> byte
   if (!place.layout) {
     return {.mttdl = std::nullopt,
             .why = "how its disks hold the data is not known; set layout in sluice.toml"};
+  }
+  if (place.device && is_degraded(*place.device)) {
+    return {.mttdl = std::nullopt, .why = "degraded: its redundancy is lost until it is repaired"};
   }
   const bool stated = place.mttf && place.mttf.source != Source::fallback;
   if (!(*place.layout).redundant() && !stated) {

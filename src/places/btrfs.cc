@@ -73,11 +73,12 @@ std::optional<Device> btrfs_device(const Machine& machine, DeviceTree& tree, con
   }
   unsigned missing = 0;
   for (const std::string& id : machine.list(folder + "/devinfo")) {
-    missing += machine.line(folder + "/devinfo/" + id + "/missing") == "1" ? 1U : 0U;
+    missing += machine.line(fmt::format("{}/devinfo/{}/missing", folder, id)) == "1" ? 1U : 0U;
   }
   std::vector<Device> members;
+  members.reserve(names.size());
   for (const std::string& name : names) {
-    members.push_back(tree.by_link(folder + "/devices/" + name).value_or(plain_device(name)));
+    members.push_back(tree.by_link(fmt::format("{}/devices/{}", folder, name)).value_or(plain_device(name)));
   }
   if (members.size() == 1 && missing == 0) {
     return std::move(members.front());
@@ -89,6 +90,7 @@ std::optional<Device> btrfs_device(const Machine& machine, DeviceTree& tree, con
     out.size += member.size;
   }
   out.layout = btrfs_layout(profile, devices);
+  out.degraded = missing > 0;
   out.note = missing > 0 ? fmt::format("data profile {}, degraded: {} of {} devices missing", profile,
                                        missing, devices)
                          : fmt::format("data profile {}", profile.empty() ? "unknown" : profile);

@@ -7,58 +7,36 @@
 namespace sluice {
 namespace {
 
-constexpr double mega = 1024.0 * 1024.0;
-constexpr std::uint32_t microsecond = 1000;
-constexpr std::uint32_t millisecond = 1'000'000;
+constexpr double mebi = 1024.0 * 1024.0;
 
 struct Typical {
   Media media;
-  double read;   // bytes per second
-  double write;  // bytes per second
-  Duration latency;
-  Duration seek;
+  double read;            // MiB/s
+  double write;           // MiB/s
+  std::uint32_t latency;  // microseconds
+  std::uint32_t seek;     // microseconds
   double iops;
   std::string_view words;
 };
 
 // Ordinary devices of each kind, sequential and one stream; measure to know better.
-constexpr std::array table = {
-    Typical{Media::ram, 4000 * mega, 4000 * mega, {0, microsecond}, {0, 0}, 1e6, "typical for memory"},
-    Typical{Media::nvram,
-            3000 * mega,
-            1500 * mega,
-            {0, 2 * microsecond},
-            {0, 0},
-            5e5,
-            "typical for persistent memory"},
-    Typical{
-        Media::nvme, 2500 * mega, 1500 * mega, {0, 80 * microsecond}, {0, 0}, 3e5, "typical for an NVMe SSD"},
-    Typical{Media::ssd, 500 * mega, 450 * mega, {0, 100 * microsecond}, {0, 0}, 8e4, "typical for an SSD"},
-    Typical{Media::hdd,
-            160 * mega,
-            150 * mega,
-            {0, 100 * microsecond},
-            {0, 12 * millisecond},
-            120,
-            "typical for a hard disk"},
-    Typical{Media::network,
-            110 * mega,
-            100 * mega,
-            {0, millisecond},
-            {0, millisecond},
-            5e3,
-            "typical for a network file system"},
-    Typical{Media::unknown,
-            160 * mega,
-            150 * mega,
-            {0, 100 * microsecond},
-            {0, 5 * millisecond},
-            500,
-            "cautious, the medium is unknown"},
-};
+constexpr std::array table = std::to_array<Typical>({
+    {Media::ram, 4000, 4000, 1, 0, 1000000, "typical for memory"},
+    {Media::nvram, 3000, 1500, 2, 0, 500000, "typical for persistent memory"},
+    {Media::nvme, 2500, 1500, 80, 0, 300000, "typical for an NVMe SSD"},
+    {Media::ssd, 500, 450, 100, 0, 80000, "typical for an SSD"},
+    {Media::hdd, 160, 150, 100, 12000, 120, "typical for a hard disk"},
+    {Media::network, 110, 100, 1000, 1000, 5000, "typical for a network file system"},
+    {Media::unknown, 160, 150, 100, 5000, 500, "cautious, the medium is unknown"},
+});
 
-constexpr std::uint64_t day = 24 * 3600;
-constexpr Duration mttf{10 * 365 * day, 0};
+constexpr Duration microseconds(std::uint32_t count) {
+  return {0, count * 1000};
+}
+
+constexpr std::uint64_t day = 86400;
+constexpr std::uint64_t year = 365 * day;
+constexpr Duration mttf{10 * year, 0};
 constexpr Duration mttr{day, 0};
 constexpr double ber = 1e-6;
 constexpr std::uint64_t ecc_bits = 2;
@@ -78,10 +56,10 @@ void fill_defaults(Place& place) {
   assume(place.media, Media::unknown, "nothing tells what it is made of");
   for (const Typical& typical : table) {
     if (typical.media == *place.media) {
-      assume(place.read_bandwidth, typical.read, typical.words);
-      assume(place.write_bandwidth, typical.write, typical.words);
-      assume(place.latency, typical.latency, typical.words);
-      assume(place.seek, typical.seek, typical.words);
+      assume(place.read_bandwidth, typical.read * mebi, typical.words);
+      assume(place.write_bandwidth, typical.write * mebi, typical.words);
+      assume(place.latency, microseconds(typical.latency), typical.words);
+      assume(place.seek, microseconds(typical.seek), typical.words);
       assume(place.iops, typical.iops, typical.words);
     }
   }

@@ -13,13 +13,13 @@ namespace sluice {
 namespace {
 
 template <class T>
-Trait<T> from_system(T value, std::string detail) {
-  return {.value = std::move(value), .source = Source::system, .detail = std::move(detail)};
+Trait<T> from_system(T value, const std::string& detail) {
+  return {.value = std::move(value), .source = Source::system, .detail = detail};
 }
 
 template <class T>
-Trait<T> assumed(T value, std::string detail) {
-  return {.value = std::move(value), .source = Source::fallback, .detail = std::move(detail)};
+Trait<T> assumed(T value, const std::string& detail) {
+  return {.value = std::move(value), .source = Source::fallback, .detail = detail};
 }
 
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {

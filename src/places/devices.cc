@@ -283,7 +283,7 @@ void DeviceTree::look_at_queue(const std::string& folder, Device& device) const 
 std::vector<Device> DeviceTree::slaves(const std::string& folder, unsigned depth) {
   std::vector<Device> out;
   for (const std::string& name : machine_.list(folder + "/slaves")) {
-    if (auto device = by_link(folder + "/slaves/" + name, depth + 1)) {
+    if (auto device = by_link(fmt::format("{}/slaves/{}", folder, name), depth + 1)) {
       out.push_back(std::move(*device));
     }
   }
@@ -296,7 +296,7 @@ void DeviceTree::look_at_array(const std::string& folder, unsigned depth, Device
   const auto disks = static_cast<unsigned>(machine_.number(folder + "/md/raid_disks"));
   device.stripe = level == "linear" || level == "raid1" ? 0 : machine_.number(folder + "/md/chunk_size");
   for (Device& member : slaves(folder, depth)) {
-    const std::string state = machine_.line(folder + "/md/dev-" + member.name + "/state");
+    const std::string state = machine_.line(fmt::format("{}/md/dev-{}/state", folder, member.name));
     if (state.find("spare") == std::string::npos && state.find("faulty") == std::string::npos) {
       device.below.push_back(std::move(member));
     }
@@ -313,6 +313,7 @@ void DeviceTree::look_at_array(const std::string& folder, unsigned depth, Device
                            .members = {}};
   }
   if (const std::uint64_t missing = machine_.number(folder + "/md/degraded"); missing > 0) {
+    device.degraded = true;
     device.note = fmt::format("degraded: {} of {} disks missing", missing, disks);
   } else if (!md_scheme(level)) {
     device.note = fmt::format("md level {}", level.empty() ? "unknown" : level);

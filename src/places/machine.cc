@@ -25,7 +25,6 @@ class ThisMachine final : public Machine {
   [[nodiscard]] std::string link(const std::string& path) const override {
     return read_link(path).value_or(std::string{});
   }
-  [[nodiscard]] bool has_tool(const std::string& name) const override { return !find_tool(name).empty(); }
 
   [[nodiscard]] User user() const override {
     User out{.id = geteuid(), .folders = {}};
@@ -76,11 +75,6 @@ class RecordedMachine final : public Machine {
   }
   [[nodiscard]] std::string link(const std::string& path) const override {
     return read_link(folder_ + path).value_or(std::string{});
-  }
-  [[nodiscard]] bool has_tool(const std::string& name) const override {
-    const std::vector<std::string> tools = list("/tools");
-    return std::any_of(tools.begin(), tools.end(),
-                       [&](const std::string& tool) { return tool == name || tool.starts_with(name + "_"); });
   }
   [[nodiscard]] User user() const override { return {.id = 1000, .folders = {}}; }
 

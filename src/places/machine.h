@@ -80,7 +80,6 @@ class Machine {
   [[nodiscard]] virtual Result<std::string> read(const std::string& path) const = 0;
   [[nodiscard]] virtual std::vector<std::string> list(const std::string& path) const = 0;
   [[nodiscard]] virtual std::string link(const std::string& path) const = 0;
-  [[nodiscard]] virtual bool has_tool(const std::string& name) const = 0;
   [[nodiscard]] virtual User user() const = 0;
   // Asks all mounts and runs all tools at the same time; one answer for each, in order, within the timeout.
   [[nodiscard]] virtual Answers ask(std::span<const Question> questions, std::span<const Tool> tools,

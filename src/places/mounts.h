@@ -13,6 +13,7 @@ namespace sluice {
 class Mounts {
  public:
   explicit Mounts(std::vector<Mount> mounts);
+  ~Mounts() = default;
   Mounts(const Mounts&) = delete;
   Mounts& operator=(const Mounts&) = delete;
 

@@ -46,6 +46,7 @@ struct Device {
   std::uint32_t physical_block = 0;  // bytes, 0 = unknown
   std::string model;
   std::string scheduler;
+  bool degraded = false;         // redundancy is lost until it is repaired
   std::string note;              // "degraded: 1 of 3 disks missing"
   std::optional<Layout> layout;  // complex devices whose layout is known
   std::uint64_t stripe = 0;      // bytes one member takes in turn, 0 = unknown or none

@@ -51,6 +51,7 @@ Json to_json(const Device& device) {
   out["physical_block"] = device.physical_block != 0 ? Json(device.physical_block) : Json();
   put_bytes(out, "model", device.model);
   put_bytes(out, "scheduler", device.scheduler);
+  out["degraded"] = device.degraded;
   put_bytes(out, "note", device.note);
   out["layout"] = device.layout ? Json(print(*device.layout)) : Json();
   out["stripe"] = device.stripe != 0 ? Json(device.stripe) : Json();

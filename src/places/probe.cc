@@ -34,7 +34,7 @@ class SharedBoard {
   explicit SharedBoard(std::size_t count) : size_(slots_at + count * sizeof(ProbeSlot)) {
     memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory_ != MAP_FAILED) {
-      std::byte* start = static_cast<std::byte*>(memory_);
+      auto* start = static_cast<std::byte*>(memory_);
       board_ = std::construct_at(static_cast<ProbeBoard*>(memory_));
       auto* first = static_cast<ProbeSlot*>(static_cast<void*>(start + slots_at));
       std::uninitialized_value_construct_n(first, count);

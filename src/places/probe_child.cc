@@ -182,7 +182,7 @@ void ask_device(const Question& question, ProbeSlot& slot) {
   blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_UUID);
   if (blkid_do_safeprobe(probe) == 0 && blkid_probe_lookup_value(probe, "UUID", &uuid, nullptr) == 0 &&
       std::strlen(uuid) < sizeof slot.text_uuid && std::strspn(uuid, "0-") != std::strlen(uuid)) {
-    std::strcpy(slot.text_uuid, uuid);
+    std::memcpy(slot.text_uuid, uuid, std::strlen(uuid) + 1);
     slot.has_text_uuid.store(true, std::memory_order_release);
   }
   blkid_free_probe(probe);

@@ -111,6 +111,7 @@ TEST(Systems, MdRaid5) {
   const Place degraded = place_at(look_at("md-raid5-degraded"), "/srv/data");
   EXPECT_EQ(print(*degraded.layout), "raid5:3");
   EXPECT_EQ(degraded.device->note, "degraded: 1 of 3 disks missing");
+  EXPECT_TRUE(degraded.device->degraded);
   EXPECT_EQ(degraded.device->below.size(), 2U);
 }
 

@@ -111,6 +111,7 @@ Device zfs_device(const Machine& machine, DeviceTree& tree, const ZfsPools& pool
     inherit_from_below(out);
   }
   if (!state.empty() && state != "ONLINE") {
+    out.degraded = true;
     out.note = fmt::format("{}: pool state {}", lower(state), state);
   }
   return out;

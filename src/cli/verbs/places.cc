@@ -57,7 +57,7 @@ std::string table_text(const std::vector<Place>& places, const Style& style) {
                {.title = "SEEN BY"},
                {.title = "NOTE", .shrink = Shrink::end}});
   for (const Place& place : places) {
-    table.add({place.name, escape(place.path), place.filesystem,
+    table.add({place.name, escape(place.path), escape(place.filesystem),
                std::string(print(place.media.value_or(Media::unknown))),
                place.layout ? print(*place.layout) : "?", or_unknown(place.capacity), or_unknown(place.free),
                place.is_volatile.value_or(false) ? "volatile" : "persistent",
@@ -71,7 +71,7 @@ std::string explained(const std::vector<Place>& places, const Style& style) {
   std::string out;
   for (const Place& place : places) {
     out += fmt::format("{}{}  {} on {}\n", out.empty() ? "" : "\n", style.paint(Colour::bold, place.name),
-                       place.filesystem, escape(place.mount));
+                       escape(place.filesystem), escape(place.mount));
     Table table({{.title = "TRAIT"},
                  {.title = "VALUE", .shrink = Shrink::end},
                  {.title = "SOURCE"},
@@ -120,11 +120,7 @@ Result<Output> run(const Context& context) {
     }
     out.json = {{"places", std::move(places)}, {"skipped", Json::array()}};
     for (const Skipped& skipped : context.options.flag("all") ? found.skipped : std::vector<Skipped>{}) {
-      Json row;
-      put_bytes(row, "mount", skipped.mount);
-      row["filesystem"] = skipped.filesystem;
-      row["because"] = skipped.because;
-      out.json["skipped"].push_back(std::move(row));
+      out.json["skipped"].push_back(to_json(skipped));
     }
     return out;
   }
@@ -135,7 +131,7 @@ Result<Output> run(const Context& context) {
                  {.title = "TYPE"},
                  {.title = "BECAUSE", .shrink = Shrink::end}});
     for (const Skipped& skipped : found.skipped) {
-      table.add({escape(skipped.mount), skipped.filesystem, escape(skipped.because)});
+      table.add({escape(skipped.mount), escape(skipped.filesystem), escape(skipped.because)});
     }
     out.text += "\n" + table.print(context.style);
   }
