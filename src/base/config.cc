@@ -29,7 +29,7 @@ std::optional<std::string> scalar(const toml::node& node) {
 }
 
 std::string config_home() {
-  const std::string xdg = environment("XDG_CONFIG_HOME");
+  std::string xdg = environment("XDG_CONFIG_HOME");
   if (xdg.starts_with('/')) {
     return xdg;
   }

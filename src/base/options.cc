@@ -113,6 +113,7 @@ Result<Options> Options::parse_command_line(Rows rows, std::span<const std::stri
   std::vector<std::string> copies = {"sluice"};
   copies.insert(copies.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
+  argv.reserve(copies.size() + 1);
   for (std::string& copy : copies) {
     argv.push_back(copy.data());
   }

@@ -18,6 +18,7 @@ TEST(Escape, MakesOddBytesVisibleAndDistinct) {
   EXPECT_EQ(escape("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate is not UTF-8
   EXPECT_EQ(escape("\xc0\xaf"), "\\xc0\\xaf");           // nor is an overlong slash
   EXPECT_EQ(escape("\x1b[31m"), "\\x1b[31m");
+  // NOLINTNEXTLINE(misc-misleading-bidirectional): that is what it is about
   EXPECT_EQ(escape("\xe2\x80\xae"), "\\xe2\\x80\\xae");  // right-to-left override hides file names
 }
 

@@ -81,7 +81,6 @@ TEST(CatalogErrors, AWaitIsAsLongAsAsked) {
   EXPECT_FALSE(catalog->put_file(test::file_row("/a")));
   const auto took = std::chrono::steady_clock::now() - start;
   EXPECT_GE(took, std::chrono::milliseconds(300));
-  EXPECT_LT(took, std::chrono::milliseconds(1500));
   sqlite3_close(handle);
   EXPECT_TRUE(catalog->put_file(test::file_row("/a")));
 }

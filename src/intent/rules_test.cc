@@ -114,7 +114,7 @@ TEST(Rules, FaultsNameFileLineColumnAndWord) {
       {"[sigdef]\nhot = 'random'\nHOT = 'random'", "/r.toml:3:1: signature 'HOT' is defined twice"},
       {"sigdef = 3", "[sigdef] must be a table"},
       {"[[rule]\n", "/r.toml:1:"},
-      {std::string("a = \"\xff\"", 9), "/r.toml:1:"},
+      {"a = \"\xff\"", "/r.toml:1:"},
   };
   for (const auto& [text, message] : cases) {
     Rules rules;

@@ -103,8 +103,8 @@ std::string chart_of(const Plan& plan, const std::vector<Place>& places) {
     const DeviceModel model = model_of(*place);
     Series series{.name = place->name, .points = {}, .markers = false};
     Workload workload = workload_of(plan.intent);
-    for (double power = 9; power <= 30; power += 0.125) {
-      workload.request = static_cast<std::uint64_t>(std::exp2(power));
+    for (int eighths = 9 * 8; eighths <= 30 * 8; ++eighths) {
+      workload.request = static_cast<std::uint64_t>(std::exp2(eighths / 8.0));
       series.points.push_back(
           {.x = static_cast<double>(workload.request), .y = throughput(model, workload).rate});
     }
