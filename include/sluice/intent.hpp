@@ -1,4 +1,4 @@
-// C++ over the C interface: an intent that has been checked. Header only, so that the library's C interface
+// C++17 over the C interface: an intent that has been checked. Header only, so that the library's C interface
 // is the only thing programs are bound to.
 #pragma once
 

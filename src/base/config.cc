@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/files.h"
+#include "base/reach.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -28,18 +29,37 @@ std::optional<std::string> scalar(const toml::node& node) {
   return std::nullopt;
 }
 
+// The parser follows a.b.c.… by recursion and has no limit of its own: thousands of parts would overflow the
+// stack. Anything that cannot be part of a key ends the count.
+Status check_key_depth(std::string_view text, const std::string& path) {
+  constexpr std::size_t most = 400;
+  std::size_t dots = 0;
+  std::size_t line = 1;
+  for (const char c : text) {
+    line += c == '\n' ? 1 : 0;
+    const bool key = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     std::string_view("_-.\"' \t").find(c) != std::string_view::npos;
+    dots = !key ? 0 : dots + (c == '.' ? 1 : 0);
+    if (dots > most) {
+      return bad_input(fmt::format("{}:{}:1: a key of more than {} parts", escape(path), line, most));
+    }
+  }
+  return {};
+}
+
 std::string config_home() {
   std::string xdg = environment("XDG_CONFIG_HOME");
   if (xdg.starts_with('/')) {
     return xdg;
   }
   const std::string home = environment("HOME");
-  return home.empty() ? std::string{} : home + "/.config";
+  return home.starts_with('/') ? home + "/.config" : std::string{};
 }
 
 }  // namespace
 
 Result<toml::table> parse_toml(std::string_view text, const std::string& path) {
+  SLUICE_CHECK(check_key_depth(text, path));
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
@@ -81,6 +101,14 @@ Result<Config> Config::load(const std::string& only) {
   }
   Config out;
   for (std::string& path : paths) {
+    if (!answers(path, Duration(0, 500'000'000))) {
+      Error error = fail(fmt::format("the file system of {} does not answer", quote(path)));
+      if (!only.empty()) {
+        return error;
+      }
+      out.warnings_.push_back(error.text() + "; going on without that configuration");
+      continue;
+    }
     auto text = read_file(path);
     if (!text && only.empty() && (text.error().number == ENOENT || text.error().number == ENOTDIR)) {
       continue;

@@ -20,8 +20,10 @@ struct ConfigFile {
 
 class Config {
  public:
-  // Reads the files that exist; `only` names a single file that must exist instead.
+  // Reads the files that exist; `only` names a single file that must exist instead. A file whose file system
+  // does not answer is left out and said in warnings().
   static Result<Config> load(const std::string& only = {});
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
   // One file from memory; `path` is used in messages.
   static Result<Config> parse(std::string_view text, std::string path);
 
@@ -42,6 +44,7 @@ class Config {
 
  private:
   std::vector<ConfigFile> files_;
+  std::vector<std::string> warnings_;
 };
 
 // Parses a TOML file; an error names file, line and column.

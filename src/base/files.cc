@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,19 +22,16 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-Status write_and_sync(int fd, std::string_view data, const std::string& path) {
+Status write_all(int fd, std::string_view data, const std::string& path) {
   while (!data.empty()) {
     const ssize_t done = sys().write(fd, data.data(), data.size());
     if (done < 0 && errno == EINTR) {
       continue;
     }
     if (done < 0) {
-      return fail(errno, fmt::format("cannot write {}", quote(path)));
+      return Errno().fail(fmt::format("cannot write {}", quote(path)));
     }
     data.remove_prefix(static_cast<std::size_t>(done));
-  }
-  if (sys().fsync(fd) != 0) {
-    return fail(errno, fmt::format("cannot sync {}", quote(path)));
   }
   return {};
 }
@@ -43,7 +41,7 @@ Status write_and_sync(int fd, std::string_view data, const std::string& path) {
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   const UniqueFd fd(sys().open(path.c_str(), O_RDONLY | O_CLOEXEC, 0));
   if (!fd) {
-    return fail(errno, fmt::format("cannot open {}", quote(path)));
+    return Errno().fail(fmt::format("cannot open {}", quote(path)));
   }
   // Files in /proc and /sys have no size of their own: read until the end.
   std::string out;
@@ -54,7 +52,7 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
       continue;
     }
     if (got < 0) {
-      return fail(errno, fmt::format("cannot read {}", quote(path)));
+      return Errno().fail(fmt::format("cannot read {}", quote(path)));
     }
     if (got == 0) {
       return out;
@@ -67,24 +65,50 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
 }
 
 Status write_file(const std::string& path, std::string_view data) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  UniqueFd fd(sys().open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
-  if (!fd) {
-    return fail(errno, fmt::format("cannot create {}", quote(temporary)));
+  // What stands at the end of a link is meant. A device or a pipe cannot be replaced, only written to.
+  std::error_code missing;
+  std::string target = std::filesystem::canonical(path, missing).string();
+  if (missing) {
+    target = path;
   }
-  Status status = write_and_sync(fd.get(), data, temporary);
+  struct stat about {};
+  if (sys().stat(target.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
+    const UniqueFd fd(sys().open(target.c_str(), O_WRONLY | O_CLOEXEC, 0));
+    if (!fd) {
+      return Errno().fail(fmt::format("cannot write {}", quote(path)));
+    }
+    return write_all(fd.get(), data, path);
+  }
+  const std::string folder = parent_of(target);
+  std::string temporary;
+  UniqueFd fd;
+  for (unsigned attempt = 0; !fd && attempt < 100; ++attempt) {
+    // A short name of its own: the target's may be as long as names can be.
+    temporary = fmt::format("{}/.sluice-{}-{}", folder, getpid(), attempt);
+    fd = UniqueFd(sys().open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!fd && errno != EEXIST) {
+      break;
+    }
+  }
+  if (!fd) {
+    return Errno().fail(fmt::format("cannot create {}", quote(path)));
+  }
+  Status status = write_all(fd.get(), data, path);
+  if (status && sys().fsync(fd.get()) != 0) {
+    status = Errno().fail(fmt::format("cannot sync {}", quote(path)));
+  }
   fd.reset();
-  if (status && sys().rename(temporary.c_str(), path.c_str()) != 0) {
-    status = fail(errno, fmt::format("cannot replace {}", quote(path)));
+  if (status && sys().rename(temporary.c_str(), target.c_str()) != 0) {
+    status = Errno().fail(fmt::format("cannot replace {}", quote(path)));
   }
   if (!status) {
     sys().unlink(temporary.c_str());
     return status;
   }
-  const std::string folder = parent_of(path);
+  // A folder that may be written but not read cannot be synced; the file is in place all the same.
   const UniqueFd directory(sys().open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
-  if (!directory || sys().fsync(directory.get()) != 0) {
-    return fail(errno, fmt::format("cannot sync folder {}", quote(folder)));
+  if (directory && sys().fsync(directory.get()) != 0) {
+    return Errno().fail(fmt::format("cannot sync folder {}", quote(folder)));
   }
   return {};
 }
@@ -95,7 +119,7 @@ Result<std::vector<std::string>> list_folder(const std::string& path) {
   };
   const std::unique_ptr<DIR, Close> directory(sys().opendir(path.c_str()));
   if (!directory) {
-    return fail(errno, fmt::format("cannot open folder {}", quote(path)));
+    return Errno().fail(fmt::format("cannot open folder {}", quote(path)));
   }
   std::vector<std::string> out;
   errno = 0;
@@ -107,7 +131,7 @@ Result<std::vector<std::string>> list_folder(const std::string& path) {
     errno = 0;
   }
   if (errno != 0) {
-    return fail(errno, fmt::format("cannot read folder {}", quote(path)));
+    return Errno().fail(fmt::format("cannot read folder {}", quote(path)));
   }
   std::sort(out.begin(), out.end());
   return out;
@@ -117,7 +141,7 @@ Result<std::string> read_link(const std::string& path) {
   std::string out(4096, '\0');
   const ssize_t size = sys().readlink(path.c_str(), out.data(), out.size());
   if (size < 0) {
-    return fail(errno, fmt::format("cannot read link {}", quote(path)));
+    return Errno().fail(fmt::format("cannot read link {}", quote(path)));
   }
   out.resize(static_cast<std::size_t>(size));
   return out;
@@ -128,11 +152,11 @@ Status make_folders(const std::string& path) {
     return {};
   }
   if (errno != ENOENT) {
-    return fail(errno, fmt::format("cannot create folder {}", quote(path)));
+    return Errno().fail(fmt::format("cannot create folder {}", quote(path)));
   }
   SLUICE_CHECK(make_folders(parent_of(path)));
   if (sys().mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return fail(errno, fmt::format("cannot create folder {}", quote(path)));
+    return Errno().fail(fmt::format("cannot create folder {}", quote(path)));
   }
   return {};
 }

@@ -12,7 +12,7 @@ namespace sluice {
 // The file's bytes; more than `limit` of them is an error (EFBIG).
 Result<std::string> read_file(const std::string& path, std::size_t limit = std::size_t{64} << 20);
 // Replaces the file or leaves it as it was, also after a power cut: temporary file beside it, fsync, rename,
-// fsync of the folder.
+// fsync of the folder. A link is followed; a device or pipe is written to.
 Status write_file(const std::string& path, std::string_view data);
 // Names in a folder without . and .., sorted.
 Result<std::vector<std::string>> list_folder(const std::string& path);

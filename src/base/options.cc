@@ -92,6 +92,9 @@ Error unknown_option(Rows rows, std::string_view typed) {
 
 Result<Options> Options::parse_command_line(Rows rows, std::span<const std::string> arguments,
                                             bool stop_at_operand) {
+  if (arguments.empty()) {
+    return Options{};  // getopt_long keeps state of its own and must not be called from several threads
+  }
   // getopt_long wants C arrays; a value of 1000 + index in `rows` tells long options from letters.
   constexpr int first_long = 1000;
   std::string letters = stop_at_operand ? "+:" : ":";

@@ -39,9 +39,10 @@ class Options {
     std::string origin;  // "--catalog", "SLUICE_CATALOG", "/etc/sluice/sluice.toml:3" or "default"
   };
 
-  // Parses argv[1..] by the rows. Values come from the command line, then the environment, then the
-  // configuration, then the row's default; each is checked against its row. With `stop_at_operand`,
-  // everything from the first operand on is left alone (for verbs that run a program).
+  // Parses argv[1..] by the rows. With arguments: from one thread at a time. Values come from the command
+  // line, then the environment, then the configuration, then the row's default; each is checked against its
+  // row. With `stop_at_operand`, everything from the first operand on is left alone (for verbs that run a
+  // program).
   static Result<Options> parse(std::span<const Option* const> rows, std::span<const std::string> arguments,
                                const Config& config, bool stop_at_operand = false);
   // Only the command line, for options that say where the configuration is.

@@ -34,6 +34,10 @@ Error Error::advise(std::string_view text) && {
   return std::move(*this);
 }
 
+Error Errno::fail(std::string what, Origin origin) const {
+  return sluice::fail(number_, std::move(what), origin);
+}
+
 Error fail(int number, std::string what, Origin origin) {
   return {.what = std::move(what), .number = number, .advice = {}, .usage = false, .origin = origin};
 }

@@ -4,6 +4,7 @@
 // Values, not shared state: both types may be passed between threads freely.
 #pragma once
 
+#include <cerrno>
 #include <string>
 #include <tl/expected.hpp>
 #include <utility>
@@ -38,7 +39,17 @@ struct [[nodiscard]] Error {
   Error advise(std::string_view text) &&;
 };
 
-// A system call failed with errno `number`.
+// A system call just failed: Errno().fail("cannot open x"). The object takes errno before the arguments are
+// evaluated (C++17 orders them so); fail(errno, quote(x)) would let quote() change it first.
+class Errno {
+ public:
+  Errno() : number_(errno) {}
+  Error fail(std::string what, Origin origin = Origin::here()) const;
+
+ private:
+  int number_;
+};
+// The same with an errno that was kept.
 Error fail(int number, std::string what, Origin origin = Origin::here());
 // Something other than a system call failed.
 Error fail(std::string what, std::string advice = {}, Origin origin = Origin::here());

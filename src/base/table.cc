@@ -45,37 +45,66 @@ void Table::add(std::vector<std::string> cells, Colour colour) {
   rows_.push_back({.cells = std::move(cells), .colour = colour});
 }
 
-std::string Table::print(const Style& style) const {
-  std::vector<std::size_t> widths;
+std::vector<std::size_t> Table::natural_widths() const {
+  std::vector<std::size_t> out;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     std::size_t widest = width(columns_[i].title);
     for (const Row& row : rows_) {
       widest = std::max(widest, width(row.cells[i]));
     }
-    widths.push_back(widest);
+    out.push_back(widest);
   }
-  // Too wide: take from the widest column that may shrink until it fits or nothing is left to take.
+  return out;
+}
+
+// Takes from the widest column that may shrink, then drops columns, until the rest fits or nothing is left to
+// do. A dropped column has width 0.
+void Table::fit(std::vector<std::size_t>& widths, std::size_t limit) const {
   const auto total = [&] {
-    return std::accumulate(widths.begin(), widths.end(), gap * (columns_.size() - 1));
+    const auto shown =
+        static_cast<std::size_t>(std::count_if(widths.begin(), widths.end(), [](auto w) { return w > 0; }));
+    return std::accumulate(widths.begin(), widths.end(), gap * (std::max<std::size_t>(shown, 1) - 1));
   };
-  while (style.width > 0 && total() > style.width) {
+  const std::vector<std::size_t> natural = widths;
+  while (total() > limit) {
     std::size_t widest = columns_.size();
+    std::size_t first = columns_.size();
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const bool can = columns_[i].shrink != Shrink::never && widths[i] > narrowest;
       if (can && (widest == columns_.size() || widths[i] > widths[widest])) {
         widest = i;
       }
+      if (widths[i] > 0 && columns_[i].drop > 0 &&
+          (first == columns_.size() || columns_[i].drop > columns_[first].drop)) {
+        first = i;
+      }
     }
-    if (widest == columns_.size()) {
-      break;
+    if (widest < columns_.size()) {
+      --widths[widest];
+    } else if (first < columns_.size()) {
+      widths[first] = 0;
+      // The room it leaves is for the others.
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        widths[i] = widths[i] == 0 ? 0 : natural[i];
+      }
+    } else {
+      return;
     }
-    --widths[widest];
   }
+}
 
+std::string Table::print(const Style& style) const {
+  std::vector<std::size_t> widths = natural_widths();
+  if (style.width > 0) {
+    fit(widths, style.width);
+  }
   const auto line = [&](const auto& cell, Colour colour) {
     std::string out;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::string text = shorten(cell(i), std::max<std::size_t>(widths[i], 1), columns_[i].shrink);
+      if (widths[i] == 0) {
+        continue;
+      }
+      const std::string text = shorten(cell(i), widths[i], columns_[i].shrink);
       const std::string blanks(widths[i] - std::min(width(text), widths[i]), ' ');
       out += columns_[i].align == Align::right ? blanks + text : text + blanks;
       out += std::string(gap, ' ');

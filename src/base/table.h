@@ -17,6 +17,7 @@ struct Column {
   std::string_view title;
   Align align = Align::left;
   Shrink shrink = Shrink::never;
+  int drop = 0;  // where even shrinking is not enough, columns with the highest number go first; 0 = never
 };
 
 class Table {
@@ -29,6 +30,9 @@ class Table {
   [[nodiscard]] std::string print(const Style& style) const;
 
  private:
+  [[nodiscard]] std::vector<std::size_t> natural_widths() const;
+  void fit(std::vector<std::size_t>& widths, std::size_t limit) const;
+
   struct Row {
     std::vector<std::string> cells;
     Colour colour;

@@ -31,11 +31,22 @@ TEST(Table, ShrinksToTheTerminal) {
             "a      /a/very/l…omewhere      1 B\n"
             "größe  /b                  100 GiB\n");
   for (std::size_t limit = 1; limit < 60; ++limit) {
-    for (const std::string_view line : split(sample().print({.colour = false, .width = limit}), '\n')) {
+    const std::string table = sample().print({.colour = false, .width = limit});
+    for (const std::string_view line : split(table, '\n')) {
       // Columns that may not shrink and eight columns of the path always stay.
       EXPECT_LE(width(line), std::max<std::size_t>(limit, 24)) << limit;
     }
   }
+}
+
+TEST(Table, DropsColumnsWhereShrinkingIsNotEnough) {
+  Table table(
+      {{.title = "NAME"}, {.title = "SIZE", .drop = 1}, {.title = "NOTE", .shrink = Shrink::end, .drop = 2}});
+  table.add({"abcdefgh", "100 GiB", "a note of some length"});
+  EXPECT_EQ(table.print({.colour = false, .width = 80}),
+            "NAME      SIZE     NOTE\nabcdefgh  100 GiB  a note of some length\n");
+  EXPECT_EQ(table.print({.colour = false, .width = 20}), "NAME      SIZE\nabcdefgh  100 GiB\n");
+  EXPECT_EQ(table.print({.colour = false, .width = 10}), "NAME\nabcdefgh\n");
 }
 
 TEST(Table, ColoursOnlyWhenAsked) {

@@ -14,7 +14,8 @@
 namespace sluice {
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;  // ISO C++ has no name for it
+// ISO C++ has no name for it.
+__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using)
 
 struct Unit {
   std::string_view name;
@@ -26,14 +27,10 @@ constexpr std::array size_units = {Unit{"T", kilo* kilo* kilo* kilo}, Unit{"G", 
                                    Unit{"M", kilo* kilo}, Unit{"K", kilo}, Unit{"B", 1}};
 
 constexpr std::uint64_t second = 1'000'000'000;
-constexpr std::array duration_units = {Unit{"y", 365 * 24 * 3600 * second},
-                                       Unit{"d", 24 * 3600 * second},
-                                       Unit{"h", 3600 * second},
-                                       Unit{"m", 60 * second},
-                                       Unit{"s", second},
-                                       Unit{"ms", 1'000'000},
-                                       Unit{"us", 1000},
-                                       Unit{"ns", 1}};
+constexpr std::uint64_t hour = 3600 * second;
+constexpr std::array duration_units = {
+    Unit{"y", 365 * 24 * hour}, Unit{"d", 24 * hour},  Unit{"h", hour},  Unit{"m", 60 * second},
+    Unit{"s", second},          Unit{"ms", 1'000'000}, Unit{"us", 1000}, Unit{"ns", 1}};
 
 struct Quantity {
   std::string_view whole;     // digits before the point

@@ -50,7 +50,7 @@ constexpr auto kNetworkFileSystems = std::to_array<std::uint32_t>({
 Result<bool> on_network(const std::string& folder) {
   struct statfs about = {};
   if (statfs(folder.c_str(), &about) != 0) {
-    return fail(errno, fmt::format("cannot look at folder {} of the catalog", quote(folder)));
+    return Errno().fail(fmt::format("cannot look at folder {} of the catalog", quote(folder)));
   }
   return is_network_file_system(static_cast<std::uint32_t>(about.f_type));
 }
@@ -118,8 +118,8 @@ Result<std::string> resolve_links(const std::string& path) {
     struct stat about = {};
     if (lstat(here.c_str(), &about) != 0) {
       if (errno != ENOENT) {
-        return fail(errno,
-                    fmt::format("cannot look at {} on the way to catalog {}", quote(here), quote(path)))
+        return Errno()
+            .fail(fmt::format("cannot look at {} on the way to catalog {}", quote(here), quote(path)))
             .advise(kElsewhere);
       }
       done = here;
@@ -183,7 +183,7 @@ Result<std::optional<CatalogFile>> locate_catalog(const std::string& location, C
 Status create_file(const std::string& path) {
   const UniqueFd fd(sys().open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd && errno != EEXIST) {
-    return fail(errno, fmt::format("cannot create catalog {}", quote(path))).advise(kElsewhere);
+    return Errno().fail(fmt::format("cannot create catalog {}", quote(path))).advise(kElsewhere);
   }
   return {};
 }
@@ -198,7 +198,7 @@ Status sync_folders_of(const std::string& path) {
     }
     // Some file systems cannot sync a folder, and say so with one of these.
     if (!fd || (sys().fsync(fd.get()) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS)) {
-      return fail(errno, fmt::format("cannot sync folder {} of the catalog", quote(folder)));
+      return Errno().fail(fmt::format("cannot sync folder {} of the catalog", quote(folder)));
     }
   } while (folder != "/");
   return {};

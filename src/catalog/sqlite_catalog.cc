@@ -63,7 +63,7 @@ Status SqliteCatalog::prepare() {
 Status SqliteCatalog::watch_file() {
   struct stat about = {};
   if (sys().stat(database_.path().c_str(), &about) != 0) {
-    return fail(errno, fmt::format("cannot look at catalog {}", quote(database_.path())));
+    return Errno().fail(fmt::format("cannot look at catalog {}", quote(database_.path())));
   }
   watched_ = about;
   return {};

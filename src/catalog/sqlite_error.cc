@@ -45,7 +45,8 @@ Status check_writable(const std::string& path) {
   // SQLite keeps its journal beside the file.
   const std::string folder = folder_of(path);
   if (sys().access(folder.c_str(), W_OK | X_OK) != 0) {
-    return read_only(errno, path, fmt::format("folder {}", quote(folder)));
+    const int number = errno;  // quote() may change it
+    return read_only(number, path, fmt::format("folder {}", quote(folder)));
   }
   return {};
 }

@@ -24,7 +24,7 @@ Result<bool> has_file(const std::string& path) {
   struct stat about = {};
   const bool found = sys().stat(path.c_str(), &about) == 0;
   if (!found && errno != ENOENT) {
-    return fail(errno, fmt::format("cannot look at catalog {}", quote(path)));
+    return Errno().fail(fmt::format("cannot look at catalog {}", quote(path)));
   }
   if (found && !S_ISREG(about.st_mode)) {
     return fail(S_ISDIR(about.st_mode) ? EISDIR : EINVAL,

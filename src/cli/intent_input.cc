@@ -31,8 +31,9 @@ Result<IntentInput> read_intent(const Context& context) {
   if (!intent) {
     Error error = intent.error().error();
     // The words again with the fault underlined, below the message.
-    error.advice += "\n" + intent.error().excerpt(words);
-    error.advice.pop_back();
+    std::string& text = error.advice.empty() ? error.what : error.advice;
+    text += "\n" + intent.error().excerpt(words);
+    text.pop_back();
     return error;
   }
   statements.push_back({.intent = std::move(*intent),

@@ -1,11 +1,10 @@
 #include "cli/place_input.h"
 
 #include "base/log.h"
-#include "plan/storage.h"
 
 namespace sluice {
 
-Result<Discovery> read_places(const Context& context, bool remember) {
+Result<Storage> read_places(const Context& context, bool remember) {
   Progress progress;
   const StorageOptions options{.discover = {.system = context.options.text("system"),
                                             .timeout = context.options.duration("timeout"),
@@ -16,7 +15,7 @@ Result<Discovery> read_places(const Context& context, bool remember) {
   for (const std::string& warning : storage.warnings) {
     log::warn("{}", warning);
   }
-  return std::move(storage.found);
+  return storage;
 }
 
 }  // namespace sluice

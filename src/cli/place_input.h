@@ -2,24 +2,10 @@
 #pragma once
 
 #include "cli/verb.h"
-#include "places/discover.h"
+#include "plan/storage.h"
 
 namespace sluice {
 
-inline constexpr Option option_timeout = {
-    .name = "timeout",
-    .type = OptionType::duration,
-    .argument = "TIME",
-    .range = "10ms..1h",
-    .fallback = "700ms",
-    .help = "a mount or storage tool that does not answer within this time counts as unreachable",
-    .setting = true};
-inline constexpr Option option_catalog = {
-    .name = "catalog",
-    .type = OptionType::path,
-    .argument = "FILE",
-    .help = "where the catalog is; without it, sluice/catalog.db in the XDG state folder",
-    .setting = true};
 inline constexpr Option option_system = {
     .name = "system",
     .type = OptionType::path,
@@ -30,6 +16,6 @@ inline constexpr Option option_system = {
 
 // The storage by these options; what did not work is said on standard error. With `remember`, what was seen
 // is written to the catalog.
-Result<Discovery> read_places(const Context& context, bool remember);
+Result<Storage> read_places(const Context& context, bool remember);
 
 }  // namespace sluice

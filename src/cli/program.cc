@@ -25,7 +25,7 @@ int print_all(std::string_view text) {
       continue;
     }
     if (done < 0) {
-      log::error("{}", fail(errno, "cannot write to standard output").text());
+      log::error("{}", Errno().fail("cannot write to standard output").text());
       return could_not;
     }
     text.remove_prefix(static_cast<std::size_t>(done));
@@ -81,6 +81,9 @@ Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
   if (verb.configured) {
     SLUICE_TRY(config, Config::load(only));
     SLUICE_CHECK(config.check_keys(known_keys()));
+    for (const std::string& warning : config.warnings()) {
+      log::warn("{}", warning);
+    }
   }
   SLUICE_TRY(const Options options, Options::parse(rows, arguments, config));
   set_log_level(options.text("log-level"));

@@ -118,19 +118,28 @@ Reliability reliability_of(const Place& place, std::optional<std::uint64_t> byte
         .why = fmt::format("not reliable: {} has no redundancy and no stated MTTF; set mttf in sluice.toml",
                            print(*place.layout))};
   }
+  if (!bytes && !place.free && !place.capacity) {
+    return {.mttdl = std::nullopt, .why = "how much data is not known; say totalsize"};
+  }
   if (!place.mttf || !place.mttr || !place.ber || !place.ecc_bits || !place.sector_bits) {
     return {.mttdl = std::nullopt, .why = "MTTF, MTTR, BER, ECC or sector size is not known"};
+  }
+  if (*place.ecc_bits >= *place.sector_bits) {
+    return {
+        .mttdl = std::nullopt,
+        .why = fmt::format("ecc-bits {} is not below sector-bits {}", *place.ecc_bits, *place.sector_bits)};
   }
   const DiskModel disk{.mttf = (*place.mttf).in_seconds(),
                        .mttr = (*place.mttr).in_seconds(),
                        .uber = uber(*place.ber, *place.sector_bits, *place.ecc_bits)};
-  const double seconds = mttdl(*place.layout, disk, bytes.value_or(0));
+  // Without a size, the most that could be there: what holds for that holds for less.
+  const std::uint64_t size = bytes.value_or(place.free.value_or(place.capacity.value_or(0)));
+  const double seconds = mttdl(*place.layout, disk, size);
   return {.mttdl = seconds,
-          .why = fmt::format("{} of disks with MTTF {}{}, repair {}, UBER {:.2g}, {}: MTTDL {}",
-                             print(*place.layout), print(*place.mttf), stated ? "" : " (default)",
-                             print(*place.mttr), disk.uber,
-                             bytes ? human_size(*bytes) : "read errors not counted (no totalsize)",
-                             human_duration(seconds))};
+          .why = fmt::format(
+              "{} of disks with MTTF {}{}, repair {}, UBER {:.2g}, {}: MTTDL {}", print(*place.layout),
+              print(*place.mttf), stated ? "" : " (default)", print(*place.mttr), disk.uber,
+              human_size(size) + (bytes ? "" : " (all that fits; no totalsize)"), human_duration(seconds))};
 }
 
 }  // namespace sluice

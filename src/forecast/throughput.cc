@@ -74,12 +74,13 @@ DeviceModel model_of(const Place& place) {
       return trait ? static_cast<double>(*trait) : 0.0;
     }
   };
-  // Zero bandwidth or IOPS would divide by zero; such a place is as slow as one byte or request a second.
-  out.read_bandwidth = std::max(take(place.read_bandwidth, "read-bandwidth"), 1.0);
-  out.write_bandwidth = std::max(take(place.write_bandwidth, "write-bandwidth"), 1.0);
+  // Zero would divide by zero and no device does 1e18; between them every forecast is a finite number.
+  const auto bounded = [](double value) { return std::clamp(value, 1.0, 1e18); };
+  out.read_bandwidth = bounded(take(place.read_bandwidth, "read-bandwidth"));
+  out.write_bandwidth = bounded(take(place.write_bandwidth, "write-bandwidth"));
   out.latency = take(place.latency, "latency");
   out.seek = take(place.seek, "seek-latency");
-  out.iops = std::max(take(place.iops, "max-iops"), 1.0);
+  out.iops = bounded(take(place.iops, "max-iops"));
   const auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
   out.chunk = std::max(page, static_cast<double>(place.block.value_or(0)));
   out.doubt = defaults.empty() ? doubt_of_stated : doubt_of_default;

@@ -12,7 +12,8 @@ namespace sluice {
 
 inline constexpr const char* intent_attribute = "user.sluice.intent";
 
-// Nothing when there is no such file, no such attribute, or no attributes on that file system.
+// Nothing when there is no such file or attribute, or when it cannot be read: an attribute that nobody can
+// see says nothing. One that is no intent is an error.
 Result<std::optional<Statement>> attribute_statement(const std::string& path, const Sigdefs& sigdefs);
 
 }  // namespace sluice

@@ -153,8 +153,11 @@ class Reader : public nlohmann::json_sax<json> {
     const std::size_t offset = std::min(position == 0 ? 0 : position - 1, text_.size());
     // The library's text ends in what was found and expected; its own position part is not ours.
     std::string_view what = error.what();
-    const std::size_t start = what.find(" - ");
-    what = start == std::string_view::npos ? what.substr(what.rfind(": ") + 2) : what.substr(start + 3);
+    if (const std::size_t start = what.find(" - "); start != std::string_view::npos) {
+      what.remove_prefix(start + 3);
+    } else if (const std::size_t tag = what.find("] "); tag != std::string_view::npos) {
+      what.remove_prefix(tag + 2);
+    }
     return fault(position_of(offset), fmt::format("not JSON: {}", escape(what)), {});
   }
 

@@ -322,7 +322,6 @@ Fault unknown_word(std::string_view name, std::size_t column, const Sigdefs& sig
 Parsed<Intent> assemble(std::span<const Token> tokens, const Intent* base, std::string_view signature,
                         const Sigdefs& sigdefs) {
   Intent typed;
-  std::vector<std::size_t> columns(slot_count, 0);
   for (const Token& token : tokens) {
     if (!token.has_arguments && sigdefs.find(token.name) != nullptr) {
       return unexpected(Fault{
@@ -466,6 +465,9 @@ Parsed<Sigdef> parse_sigdef(std::string_view text, const Sigdefs& sigdefs) {
         .length = name.name.size()});
   }
   tokens = tokens.subspan(1);
+  if (tokens.size() > 1 && !tokens[0].has_arguments && lower(tokens[0].name) == "sig") {
+    tokens = tokens.subspan(1);
+  }
   const Intent* base = nullptr;
   std::string_view base_name;
   if (!tokens.empty() && !tokens[0].has_arguments) {

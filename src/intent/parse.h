@@ -3,7 +3,7 @@
 //   words    = { word [","] }
 //   word     = name [ "(" argument { "," argument } ")" | "=" argument ]
 //   intent   = ["sig"] [NAME] words          NAME is a sigdef's
-//   sigdef   = ["sigdef"] NAME words
+//   sigdef   = ["sigdef"] NAME intent
 //
 // Pure: reads no file, asks no system, never throws but for memory.
 #pragma once

@@ -6,6 +6,7 @@
 
 #include "base/config.h"
 #include "base/files.h"
+#include "base/reach.h"
 #include "base/text.h"
 
 namespace sluice {
@@ -41,11 +42,18 @@ Error wrong_type(const std::string& path, const toml::node& node, std::string_vi
 
 Status Rules::load(const std::string& path) {
   const std::string file = absolute(path, current_folder());
+  if (!answers(file, Duration(2, 0))) {
+    return fail(fmt::format("rules: the file system of {} does not answer", quote(file)));
+  }
   auto text = read_file(file);
   if (!text) {
     return std::move(text).error().within("rules");
   }
-  return trim(*text).starts_with('{') ? parse_hints(*text, file) : parse_toml_rules(*text, file);
+  std::string_view start = *text;
+  if (start.starts_with("\xEF\xBB\xBF")) {  // a byte order mark
+    start.remove_prefix(3);
+  }
+  return trim(start).starts_with('{') ? parse_hints(*text, file) : parse_toml_rules(*text, file);
 }
 
 Status Rules::parse_toml_rules(std::string_view text, const std::string& path) {

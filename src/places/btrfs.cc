@@ -36,10 +36,11 @@ std::string btrfs_uuid(const Machine& machine, std::string_view source) {
 }
 
 std::optional<Layout> btrfs_layout(std::string_view profile, unsigned devices) {
-  // Copies go to any two (three, four) of the devices, so more devices do not make more copies.
+  // Copies go to any two (three, four) of the devices: more devices do not make more copies, but more that
+  // fail.
   const auto copies = [&](unsigned count) {
-    const Scheme scheme = devices == count ? Scheme::raid1 : Scheme::replica;
-    return Layout{.scheme = scheme, .disks = count, .parity = 0, .members = {}};
+    return devices <= count ? Layout{.scheme = Scheme::raid1, .disks = count, .parity = 0, .members = {}}
+                            : copies_layout(count, devices);
   };
   if (devices == 0) {
     return std::nullopt;

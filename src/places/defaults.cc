@@ -69,7 +69,6 @@ void fill_defaults(Place& place) {
   assume(place.ecc_bits, ecc_bits, reliability_words);
   assume(place.sector_bits, sector_bits, reliability_words);
   assume(place.labels, std::vector<std::string>{}, "none");
-  assume(place.is_volatile, false, "taken as persistent");
   assume(place.global, false, "taken as local");
 }
 

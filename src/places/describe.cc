@@ -97,6 +97,11 @@ Place Describer::describe(const Mount& mount, const Answer& answer, std::string 
   // A UUID in memory is new at every boot, and a layer's is its lower file system's.
   out.id =
       identity_of(mount, facts.kind == FsClass::local ? uuid : std::string{}, facts.kind == FsClass::network);
+  // btrfs subvolumes have device numbers of their own but share a UUID, ZFS data sets share their pool.
+  out.volume = facts.kind == FsClass::local && !uuid.empty() ? uuid
+               : mount.type == "zfs"            ? "zfs:" + mount.source.substr(0, mount.source.find('/'))
+               : facts.kind == FsClass::network ? fmt::format("{}:{}", mount.type, mount.source)
+                                                : fmt::format("{}:{}", mount.major, mount.minor);
   out.read_only = mount.read_only();
   describe_answer(answer, mount.point, out);
   out.device = device_of(mount, uuid, network);

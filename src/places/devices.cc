@@ -108,6 +108,19 @@ bool is_metadata_volume(const Device& device) {
 
 }  // namespace
 
+std::optional<Layout> copies_layout(unsigned copies, unsigned disks) {
+  if (copies < 2 || copies > disks || disks > 65536) {
+    return std::nullopt;
+  }
+  const Layout set{.scheme = Scheme::replica, .disks = copies, .parity = 0, .members = {}};
+  const unsigned sets = (disks + copies - 1) / copies;
+  return sets == 1 ? set
+                   : Layout{.scheme = Scheme::raid0,
+                            .disks = sets,
+                            .parity = 0,
+                            .members = std::vector<Layout>(sets, set)};
+}
+
 std::optional<Layout> array_layout(Scheme scheme, unsigned disks) {
   const auto make = [](Scheme kind, unsigned count, unsigned parity = 0) {
     return Layout{.scheme = kind, .disks = count, .parity = parity, .members = {}};
@@ -125,7 +138,7 @@ std::optional<Layout> array_layout(Scheme scheme, unsigned disks) {
     return make(Scheme::mds, 3, 2);
   }
   if (scheme == Scheme::raid10 && disks % 2 != 0) {
-    return make(Scheme::replica, 2);
+    return copies_layout(2, disks);
   }
   if (scheme == Scheme::raid6 && disks < 3) {
     return std::nullopt;
@@ -307,10 +320,7 @@ void DeviceTree::look_at_array(const std::string& folder, unsigned depth, Device
   // The low byte of raid10's layout is the number of copies near each other, the next one of those far.
   const std::uint64_t copies = machine_.number(folder + "/md/layout");
   if (level == "raid10" && copies != 0 && (copies & 0xFF) * ((copies >> 8) & 0xFF) != 2) {
-    device.layout = Layout{.scheme = Scheme::replica,
-                           .disks = static_cast<unsigned>((copies & 0xFF) * ((copies >> 8) & 0xFF)),
-                           .parity = 0,
-                           .members = {}};
+    device.layout = copies_layout(static_cast<unsigned>((copies & 0xFF) * ((copies >> 8) & 0xFF)), disks);
   }
   if (const std::uint64_t missing = machine_.number(folder + "/md/degraded"); missing > 0) {
     device.degraded = true;

@@ -58,6 +58,9 @@ std::optional<Layout> whole_layout(const Device& device);
 
 // A layout that does what `scheme` does over so many disks, also for the small arrays that are possible but
 // have another name in our language (a raid5 of two disks is a mirror). Nothing when there is none.
+// So many copies of everything over that many disks: sets of copies side by side, rounded up where the disks
+// do not divide evenly.
+std::optional<Layout> copies_layout(unsigned copies, unsigned disks);
 std::optional<Layout> array_layout(Scheme scheme, unsigned disks);
 
 }  // namespace sluice

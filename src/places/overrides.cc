@@ -62,11 +62,15 @@ Result<std::uint64_t> read_count(const Entry& entry) {
   return entry.wrong("a whole number, zero or more");
 }
 
-Result<std::uint64_t> read_positive_count(const Entry& entry) {
-  if (const auto* number = entry.node.as_integer(); number != nullptr && number->get() > 0) {
+// Far above any code that a disk uses; Eq. 1 sums over the bits of a sector.
+constexpr std::int64_t most_sector_bits = 1 << 20;
+
+Result<std::uint64_t> read_sector_bits(const Entry& entry) {
+  if (const auto* number = entry.node.as_integer();
+      number != nullptr && number->get() > 0 && number->get() <= most_sector_bits) {
     return static_cast<std::uint64_t>(number->get());
   }
-  return entry.wrong("a whole number above zero");
+  return entry.wrong(fmt::format("a whole number from 1 to {}", most_sector_bits));
 }
 
 Result<double> read_positive(const Entry& entry) {
@@ -217,7 +221,7 @@ constexpr std::array keys = std::to_array<Key>({
     {"mttr", take<&Place::mttr, read_lifetime>, true},
     {"ber", take<&Place::ber, read_probability>, true},
     {"ecc-bits", take<&Place::ecc_bits, read_count>, true},
-    {"sector-bits", take<&Place::sector_bits, read_positive_count>, true},
+    {"sector-bits", take<&Place::sector_bits, read_sector_bits>, true},
     {"read-bandwidth", take<&Place::read_bandwidth, read_rate>, false},
     {"write-bandwidth", take<&Place::write_bandwidth, read_rate>, false},
     {"latency", take<&Place::latency, read_duration>, false},

@@ -201,7 +201,7 @@ TEST(Overrides, EveryFaultIsNamedWithItsPlace) {
       {"[place.fast]\nread-bandwidth = \"fast\"", "test.toml:2:18: ", "read-bandwidth = 'fast'", "130MB/s"},
       {"[place.fast]\nread-bandwidth = inf", "test.toml:2:18: ", "read-bandwidth = ", "130MB/s"},
       {"[place.fast]\nmax-iops = 0", "test.toml:2:12: ", "max-iops = 0", "above zero"},
-      {"[place.fast]\nsector-bits = 0", "test.toml:2:15: ", "sector-bits = 0", "above zero"},
+      {"[place.fast]\nsector-bits = 0", "test.toml:2:15: ", "sector-bits = 0", "from 1 to"},
       {"[place.fast]\necc-bits = 1.5", "test.toml:2:12: ", "ecc-bits = 1.5", "whole number"},
       {"[place.fast]\nignore = 1", "test.toml:2:10: ", "ignore = 1", "true or false"},
       {"[place.fast]\nlatency = 2020-01-01", "test.toml:2:11: ", "latency = a date", "8ms"},

@@ -63,7 +63,8 @@ struct Place {
   std::string filesystem;  // type, as in mountinfo
   std::string origin;      // what is mounted: /dev/sda1, server:/export
   std::string options;     // mount options, of the mount and of the file system
-  std::string id;  // stays the same across reboots: file system UUID, server:/export, or type and mount
+  std::string id;      // stays the same across reboots: file system UUID, server:/export, or type and mount
+  std::string volume;  // whose space it takes: places of one file system share it
   Reach reach = Reach::reachable;
   std::string reach_note;  // why it is not reachable
   bool read_only = false;

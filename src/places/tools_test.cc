@@ -62,11 +62,11 @@ TEST(Tools, BtrfsProfiles) {
   EXPECT_EQ(text_of(btrfs_layout("dup", 1)), "single");
   EXPECT_EQ(text_of(btrfs_layout("single", 3)), "raid0:3");
   EXPECT_EQ(text_of(btrfs_layout("raid1", 2)), "raid1:2");
-  EXPECT_EQ(text_of(btrfs_layout("raid1", 3)), "replica:2") << "two copies on three devices";
+  EXPECT_EQ(text_of(btrfs_layout("raid1", 3)), "raid0(replica:2,replica:2)") << "two copies on three devices";
   EXPECT_EQ(text_of(btrfs_layout("raid1c3", 3)), "raid1:3");
-  EXPECT_EQ(text_of(btrfs_layout("raid1c4", 6)), "replica:4");
+  EXPECT_EQ(text_of(btrfs_layout("raid1c4", 6)), "raid0(replica:4,replica:4)");
   EXPECT_EQ(text_of(btrfs_layout("raid10", 4)), "raid10:4");
-  EXPECT_EQ(text_of(btrfs_layout("raid10", 5)), "replica:2");
+  EXPECT_EQ(text_of(btrfs_layout("raid10", 5)), "raid0(replica:2,replica:2,replica:2)");
   EXPECT_EQ(text_of(btrfs_layout("raid5", 2)), "raid1:2");
   EXPECT_EQ(text_of(btrfs_layout("raid6", 3)), "mds:1+2");
   EXPECT_EQ(text_of(btrfs_layout("raid6", 5)), "raid6:5");

@@ -2,7 +2,7 @@
 
 namespace sluice {
 
-Json to_json(const Plan& plan) {
+Json to_json(const Plan& plan, const std::vector<std::string>& warnings) {
   Json ranking = Json::array();
   for (const Ranked& candidate : plan.ranking) {
     Json row;
@@ -33,7 +33,8 @@ Json to_json(const Plan& plan) {
           {"assumed", plan.assumed},
           {"chosen", chosen != nullptr ? Json(chosen->place) : Json(nullptr)},
           {"ranking", std::move(ranking)},
-          {"rejected", std::move(rejected)}};
+          {"rejected", std::move(rejected)},
+          {"warnings", warnings}};
 }
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 
 namespace sluice {
 
-Json to_json(const Plan& plan);
+// `warnings`: what did not work when the storage was looked at.
+Json to_json(const Plan& plan, const std::vector<std::string>& warnings = {});
 
 }  // namespace sluice

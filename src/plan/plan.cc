@@ -42,8 +42,10 @@ void check_words(const Intent& intent, const Place& place, std::vector<std::stri
   if (intent.is("local") && place.global.value_or(false)) {
     because.emplace_back("local: other machines see it too");
   }
-  if (intent.is("persist") && place.is_volatile.value_or(false)) {
-    because.emplace_back("persist: it is volatile");
+  if (intent.is("persist") && place.is_volatile.value_or(true)) {
+    because.emplace_back(place.is_volatile
+                             ? "persist: it is volatile"
+                             : "persist: whether it is volatile is not known; set volatile in sluice.toml");
   }
   for (const std::string_view label : {"archive", "tamperproof"}) {
     if (intent.is(label) && !labelled(place, label)) {

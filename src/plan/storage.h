@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "base/options.h"
 #include "places/discover.h"
 
 namespace sluice {
@@ -14,6 +15,22 @@ struct StorageOptions {
   std::string catalog;    // "" = the user's own
   bool remember = false;  // write what was seen back to the catalog
 };
+
+// The settings that say how storage is looked at, for whoever has a table of options.
+inline constexpr Option option_timeout = {
+    .name = "timeout",
+    .type = OptionType::duration,
+    .argument = "TIME",
+    .range = "10ms..1h",
+    .fallback = "700ms",
+    .help = "a mount or storage tool that does not answer within this time counts as unreachable",
+    .setting = true};
+inline constexpr Option option_catalog = {
+    .name = "catalog",
+    .type = OptionType::path,
+    .argument = "FILE",
+    .help = "where the catalog is; without it, sluice/catalog.db in the XDG state folder",
+    .setting = true};
 
 struct Storage {
   Discovery found;

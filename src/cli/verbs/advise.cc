@@ -38,6 +38,11 @@ Colour colour_of_rank(std::size_t rank) {
   return rank == 0 ? Colour::green : Colour::plain;
 }
 
+// Wrapped on a terminal, one line elsewhere.
+std::string fitted(const std::string& text, const Style& style, std::size_t indent) {
+  return style.width > 0 ? wrap(text, style.width, indent) : std::string(indent, ' ') + text + "\n";
+}
+
 std::string plan_text(const Plan& plan, bool explain_it, const Style& style) {
   std::string out = fmt::format("intent   {}\n", plan.intent.empty() ? "(nothing said)" : print(plan.intent));
   if (!plan.assumed.empty()) {
@@ -51,11 +56,11 @@ std::string plan_text(const Plan& plan, bool explain_it, const Style& style) {
                  {.title = "PLACE", .shrink = Shrink::middle},
                  {.title = "PATH", .shrink = Shrink::middle},
                  {.title = "THROUGHPUT", .align = Align::right},
-                 {.title = "LOW", .align = Align::right},
-                 {.title = "HIGH", .align = Align::right},
+                 {.title = "LOW", .align = Align::right, .drop = 1},
+                 {.title = "HIGH", .align = Align::right, .drop = 1},
                  {.title = "TIME", .align = Align::right},
-                 {.title = "LOSS", .align = Align::right},
-                 {.title = "SOURCE"}});
+                 {.title = "LOSS", .align = Align::right, .drop = 2},
+                 {.title = "SOURCE", .drop = 3}});
     for (std::size_t i = 0; i < plan.ranking.size(); ++i) {
       const Ranked& row = plan.ranking[i];
       table.add({fmt::format("{}", i + 1), row.place, escape(row.path), human_rate(row.throughput.rate),
@@ -66,14 +71,16 @@ std::string plan_text(const Plan& plan, bool explain_it, const Style& style) {
     }
     out += table.print(style);
     if (!explain_it) {
-      out += fmt::format("\nchosen: {}, {}\n", plan.ranking.front().place, plan.ranking.front().why);
+      out +=
+          "\n" + fitted(fmt::format("chosen: {}, {}", plan.ranking.front().place, plan.ranking.front().why),
+                        style, 0);
     }
   }
   if (explain_it) {
     for (const Ranked& row : plan.ranking) {
       out += fmt::format("\n{}\n", style.paint(Colour::bold, row.place));
       for (const std::string& line : row.arithmetic) {
-        out += fmt::format("  {}\n", line);
+        out += fitted(line, style, 2);
       }
     }
   }
@@ -115,7 +122,8 @@ std::string chart_of(const Plan& plan, const std::vector<Place>& places) {
 
 Result<Output> run(const Context& context) {
   SLUICE_TRY(const IntentInput input, read_intent(context));
-  SLUICE_TRY(const Discovery found, read_places(context, false));
+  SLUICE_TRY(const Storage storage, read_places(context, false));
+  const Discovery& found = storage.found;
   const Plan plan = make_plan(input.merged.intent, found.places);
   if (const std::string file = context.options.text("chart"); !file.empty()) {
     SLUICE_CHECK(write_file(file, chart_of(plan, found.places)));
@@ -123,7 +131,7 @@ Result<Output> run(const Context& context) {
   Output out;
   out.status = plan.ranking.empty() ? 1 : 0;
   if (context.json) {
-    out.json = to_json(plan);
+    out.json = to_json(plan, storage.warnings);
   } else {
     out.text = plan_text(plan, context.options.flag("explain"), context.style);
   }

@@ -29,7 +29,9 @@ Result<Output> run(const Context& context) {
       for (const Verb* known : verbs()) {
         names.push_back(known->name);
       }
-      return bad_input(fmt::format("unknown verb {}", quote(name)), did_you_mean(name, names));
+      const std::string advice = did_you_mean(name, names);
+      return bad_input(fmt::format("unknown verb {}", quote(name)),
+                       advice.empty() ? "`sluice help` lists the verbs" : advice);
     }
   }
   const bool wants_man = context.options.flag("man");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/files.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/place_input.h"
@@ -48,19 +49,21 @@ std::string or_unknown(const Trait<std::uint64_t>& trait) {
 std::string table_text(const std::vector<Place>& places, const Style& style) {
   Table table({{.title = "PLACE", .shrink = Shrink::middle},
                {.title = "PATH", .shrink = Shrink::middle},
-               {.title = "TYPE"},
-               {.title = "MEDIA"},
-               {.title = "LAYOUT", .shrink = Shrink::end},
-               {.title = "SIZE", .align = Align::right},
+               {.title = "TYPE", .shrink = Shrink::end},
+               {.title = "MEDIA", .drop = 1},
+               {.title = "LAYOUT", .shrink = Shrink::end, .drop = 3},
+               {.title = "SIZE", .align = Align::right, .drop = 4},
                {.title = "FREE", .align = Align::right},
                {.title = "KEEPS"},
-               {.title = "SEEN BY"},
-               {.title = "NOTE", .shrink = Shrink::end}});
+               {.title = "SEEN BY", .drop = 5},
+               {.title = "NOTE", .shrink = Shrink::end, .drop = 2}});
   for (const Place& place : places) {
     table.add({place.name, escape(place.path), escape(place.filesystem),
                std::string(print(place.media.value_or(Media::unknown))),
                place.layout ? print(*place.layout) : "?", or_unknown(place.capacity), or_unknown(place.free),
-               place.is_volatile.value_or(false) ? "volatile" : "persistent",
+               !place.is_volatile   ? "?"
+               : *place.is_volatile ? "volatile"
+                                    : "persistent",
                place.global.value_or(false) ? "all machines" : "this machine", escape(note_of(place))},
               place.reach == Reach::reachable ? Colour::plain : Colour::red);
   }
@@ -89,8 +92,9 @@ std::string explained(const std::vector<Place>& places, const Style& style) {
 Status keep_named(std::vector<Place>& places, const std::vector<std::string>& names) {
   std::vector<Place> kept;
   for (const std::string& name : names) {
+    const std::string typed = absolute(name, current_folder());
     const auto found = std::find_if(places.begin(), places.end(), [&](const Place& place) {
-      return place.name == name || place.path == name || place.mount == name;
+      return place.name == name || place.path == typed || place.mount == typed;
     });
     if (found == places.end()) {
       std::vector<std::string_view> known;
@@ -108,7 +112,8 @@ Status keep_named(std::vector<Place>& places, const std::vector<std::string>& na
 }
 
 Result<Output> run(const Context& context) {
-  SLUICE_TRY(Discovery found, read_places(context, true));
+  SLUICE_TRY(Storage storage, read_places(context, true));
+  Discovery& found = storage.found;
   if (!context.options.operands().empty()) {
     SLUICE_CHECK(keep_named(found.places, context.options.operands()));
   }

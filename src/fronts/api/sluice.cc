@@ -2,14 +2,18 @@
 #include "sluice/sluice.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 
+#include "base/files.h"
+#include "base/options.h"
 #include "intent/parse.h"
 #include "plan/json.h"
 #include "plan/plan.h"
@@ -46,16 +50,27 @@ template <class T, class Body>
 T guarded(sluice_failure* why, T failed, Body body) {
   try {
     return body();
-  } catch (const std::exception& error) {
+  } catch (const std::bad_alloc& error) {
     tell(why, ENOMEM, 0, error.what());
-  } catch (...) {
-    tell(why, ENOMEM, 0, "unknown exception");
+  } catch (const std::exception& error) {
+    tell(why, EIO, 0, error.what());
   }
   return failed;
 }
 
 sluice::Parsed<sluice::Intent> parse(const char* words) {
   return sluice::parse_intent(words != nullptr ? words : "");
+}
+
+// The storage by configuration and environment, as the program sees it.
+sluice::Result<sluice::Storage> look() {
+  SLUICE_TRY(const sluice::Config config, sluice::Config::load(sluice::environment("SLUICE_CONFIG")));
+  static constexpr std::array rows = {&sluice::option_timeout, &sluice::option_catalog};
+  SLUICE_TRY(const sluice::Options options, sluice::Options::parse(rows, {}, config));
+  return sluice::survey(config,
+                        {.discover = {.system = {}, .timeout = options.duration("timeout"), .progress = {}},
+                         .catalog = options.text("catalog"),
+                         .remember = false});
 }
 
 }  // namespace
@@ -86,17 +101,14 @@ char* sluice_advise(const char* words, struct sluice_failure* why) {
       tell(why, EINVAL, intent.error().column, intent.error().error().text());
       return nullptr;
     }
-    const auto config = sluice::Config::load();
-    if (!config) {
-      tell(why, EINVAL, 0, config.error().text());
-      return nullptr;
-    }
-    const auto storage = sluice::survey(*config, {});
+    const auto storage = look();
     if (!storage) {
       tell(why, storage.error().number, 0, storage.error().text());
       return nullptr;
     }
-    const std::string text = sluice::to_json(sluice::make_plan(*intent, storage->found.places)).dump(2);
+    const sluice::Plan plan = sluice::make_plan(*intent, storage->found.places);
+    const std::string text =
+        sluice::to_json(plan, storage->warnings).dump(2, ' ', false, sluice::Json::error_handler_t::replace);
     auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
     if (copy == nullptr) {
       tell(why, ENOMEM, 0, "out of memory");

@@ -1,0 +1,15 @@
+// Whether a path can be touched at all. A mount whose server is gone holds whoever touches it, so a
+// short-lived child tries first.
+#pragma once
+
+#include <string>
+
+#include "base/units.h"
+
+namespace sluice {
+
+// False when looking at the path takes longer than the time; an answer of any kind, also an error, is true.
+// Costs a fork. May be called from any thread.
+bool answers(const std::string& path, Duration time);
+
+}  // namespace sluice
