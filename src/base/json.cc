@@ -32,6 +32,10 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
+std::string write_json(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 Json number_or_null(std::optional<double> value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }

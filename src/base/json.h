@@ -15,6 +15,9 @@ using Json = nlohmann::ordered_json;
 void put_bytes(Json& object, const std::string& key, std::string_view bytes);
 std::string base64(std::string_view bytes);
 
+// The text of a value; bytes that are no UTF-8 are replaced, never thrown. -1 = in one line.
+std::string write_json(const Json& value, int indent = -1);
+
 // A number, or null; also null for what JSON has no number for (infinity).
 Json number_or_null(std::optional<double> value);
 

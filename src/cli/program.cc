@@ -97,8 +97,8 @@ Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
                         .style = style_of(STDOUT_FILENO, choice),
                         .json = options.flag("json")};
   SLUICE_TRY(const Output output, verb.run(context));
-  const int printed = print_all(
-      context.json ? output.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : output.text);
+  const bool as_json = context.json && !output.json.is_null();
+  const int printed = print_all(as_json ? write_json(output.json, 2) + "\n" : output.text);
   return printed != 0 ? printed : output.status;
 }
 

@@ -26,7 +26,8 @@ struct Context {
   bool json = false;
 };
 
-// What a verb has to say: `json` when it was asked for JSON, else `text`.
+// What a verb has to say: `json` when it was asked for JSON, else `text`. A verb with very much JSON may
+// write it into `text` itself and leave `json` null.
 struct Output {
   std::string text;
   Json json;

@@ -16,10 +16,14 @@ std::size_t byte(char c) {
 Result<Glob> Glob::parse(std::string_view pattern) {
   Glob out;
   const auto literal = [&](char c) {
+    ++out.literals_;
+    if (out.tokens_.empty()) {
+      out.prefix_ += c;
+      return;
+    }
     Token token{.kind = Kind::byte, .bytes = {}};
     token.bytes.set(byte(c));
     out.tokens_.push_back(token);
-    ++out.literals_;
   };
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
@@ -91,6 +95,11 @@ Result<Glob> Glob::parse(std::string_view pattern) {
 // Simulates the automaton: `now` holds every token that may match next. `folders` has a second state, "inside
 // a folder's name", kept in `inside`.
 bool Glob::matches(std::string_view path) const {
+  // Most rules are about other folders: they are out before anything is set up.
+  if (!path.starts_with(prefix_)) {
+    return false;
+  }
+  path.remove_prefix(prefix_.size());
   const std::size_t end = tokens_.size();
   std::vector<char> now(end + 1);
   std::vector<char> next(end + 1);

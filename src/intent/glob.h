@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bitset>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,7 +26,8 @@ class Glob {
     Kind kind;
     std::bitset<256> bytes;
   };
-  std::vector<Token> tokens_;
+  std::vector<Token> tokens_;  // what follows the prefix
+  std::string prefix_;         // what every matching path begins with
   std::size_t literals_ = 0;
 };
 

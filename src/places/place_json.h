@@ -11,6 +11,5 @@ namespace sluice {
 Json to_json(const Place& place);
 Json to_json(const Skipped& skipped);
 // The whole document: {"places": [...], "skipped": [...]}.
-Json to_json(const Discovery& discovery);
 
 }  // namespace sluice

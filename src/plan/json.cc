@@ -29,12 +29,14 @@ Json to_json(const Plan& plan, const std::vector<std::string>& warnings) {
     rejected.push_back(std::move(row));
   }
   const Ranked* chosen = plan.chosen();
-  return {{"intent", print(plan.intent)},
-          {"assumed", plan.assumed},
-          {"chosen", chosen != nullptr ? Json(chosen->place) : Json(nullptr)},
-          {"ranking", std::move(ranking)},
-          {"rejected", std::move(rejected)},
-          {"warnings", warnings}};
+  Json out;
+  out["intent"] = print(plan.intent);
+  out["assumed"] = plan.assumed;
+  out["chosen"] = chosen != nullptr ? Json(chosen->place) : Json(nullptr);
+  out["ranking"] = std::move(ranking);
+  out["rejected"] = std::move(rejected);
+  out["warnings"] = warnings;
+  return out;
 }
 
 }  // namespace sluice

@@ -119,14 +119,20 @@ Result<Output> run(const Context& context) {
   }
   Output out;
   if (context.json) {
-    Json places = Json::array();
-    for (const Place& place : found.places) {
-      places.push_back(to_json(place));
-    }
-    out.json = {{"places", std::move(places)}, {"skipped", Json::array()}};
-    for (const Skipped& skipped : context.options.flag("all") ? found.skipped : std::vector<Skipped>{}) {
-      out.json["skipped"].push_back(to_json(skipped));
-    }
+    // A row a line, each written as soon as it is made: a tree of a thousand places costs more than the rest.
+    const auto in_rows = [](const auto& list) {
+      std::string text;
+      for (const auto& row : list) {
+        text += text.empty() ? "\n" : ",\n";
+        text += write_json(to_json(row));
+      }
+      return text;
+    };
+    out.text = "{\"places\": [";
+    out.text += in_rows(found.places);
+    out.text += "\n],\n\"skipped\": [";
+    out.text += in_rows(context.options.flag("all") ? found.skipped : std::vector<Skipped>{});
+    out.text += "\n]}\n";
     return out;
   }
   out.text = context.options.flag("explain") ? explained(found.places, context.style)

@@ -107,8 +107,7 @@ char* sluice_advise(const char* words, struct sluice_failure* why) {
       return nullptr;
     }
     const sluice::Plan plan = sluice::make_plan(*intent, storage->found.places);
-    const std::string text =
-        sluice::to_json(plan, storage->warnings).dump(2, ' ', false, sluice::Json::error_handler_t::replace);
+    const std::string text = sluice::write_json(sluice::to_json(plan, storage->warnings), 2);
     auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
     if (copy == nullptr) {
       tell(why, ENOMEM, 0, "out of memory");
