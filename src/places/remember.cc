@@ -132,7 +132,8 @@ Status remember(Catalog& catalog, std::span<const Place> places) {
   const std::int64_t time = now();
   std::vector<PlaceRow> rows;
   for (const Place& place : places) {
-    if (place.reach != Reach::reachable) {
+    // A volatile place is new after every boot: nothing of it is worth keeping.
+    if (place.reach != Reach::reachable || place.is_volatile.value_or(false)) {
       continue;
     }
     PlaceRow row{
