@@ -129,9 +129,7 @@ Result<std::optional<Config::Setting>> Config::find(std::string_view key) const 
     if (node == nullptr) {
       continue;
     }
-    Setting out{.values = {},
-                .origin = place_in(file.path, node->source()),
-                .folder = file.path.substr(0, file.path.rfind('/'))};
+    Setting out{.values = {}, .origin = place_in(file.path, node->source()), .folder = folder_of(file.path)};
     const auto add = [&](const toml::node& value) -> Status {
       auto text = scalar(value);
       if (!text) {

@@ -17,11 +17,6 @@
 namespace sluice {
 namespace {
 
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 Status write_all(int fd, std::string_view data, const std::string& path) {
   while (!data.empty()) {
     const ssize_t done = sys().write(fd, data.data(), data.size());
@@ -79,7 +74,7 @@ Status write_file(const std::string& path, std::string_view data) {
     }
     return write_all(fd.get(), data, path);
   }
-  const std::string folder = parent_of(target);
+  const std::string folder = folder_of(target);
   std::string temporary;
   UniqueFd fd;
   for (unsigned attempt = 0; !fd && attempt < 100; ++attempt) {
@@ -154,11 +149,16 @@ Status make_folders(const std::string& path) {
   if (errno != ENOENT) {
     return Errno().fail(fmt::format("cannot create folder {}", quote(path)));
   }
-  SLUICE_CHECK(make_folders(parent_of(path)));
+  SLUICE_CHECK(make_folders(folder_of(path)));
   if (sys().mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return Errno().fail(fmt::format("cannot create folder {}", quote(path)));
   }
   return {};
+}
+
+std::string folder_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos ? "." : slash == 0 ? "/" : path.substr(0, slash));
 }
 
 std::string absolute(std::string_view path, std::string_view folder) {

@@ -22,6 +22,8 @@ Status make_folders(const std::string& path);
 
 // Text only; nothing is looked up. "/a/./b/../c" -> "/a/c"; a relative path is put under `folder`.
 std::string absolute(std::string_view path, std::string_view folder);
+// "/a/b" -> "/a", "/a" -> "/", "a" -> "."
+std::string folder_of(std::string_view path);
 std::string current_folder();
 // $NAME, or "" when it is not set.
 std::string environment(const char* name);

@@ -86,11 +86,6 @@ bool is_network_file_system(std::uint32_t f_type) {
          kNetworkFileSystems.end();
 }
 
-std::string folder_of(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? "." : slash == 0 ? "/" : std::string(path.substr(0, slash));
-}
-
 std::string per_host_path(std::string_view path, std::string_view host) {
   const std::size_t slash = path.rfind('/');
   const std::size_t name = slash == std::string_view::npos ? 0 : slash + 1;

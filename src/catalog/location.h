@@ -40,7 +40,4 @@ Status create_file(const std::string& path);
 // Makes the names of the file and of the folders above it durable, as far as this user may.
 Status sync_folders_of(const std::string& path);
 
-// The part before the last slash.
-std::string folder_of(std::string_view path);
-
 }  // namespace sluice

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/files.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "catalog/location.h"

@@ -16,22 +16,23 @@ constexpr std::string_view what_it_is =
 
 constexpr std::string_view statuses = "0 done, 1 could not, 2 wrong usage or bad input";
 
-// In help: paragraphs re-wrapped; in a paragraph that begins with a blank, lines are kept.
-std::string paragraphs(std::string_view text, std::size_t indent, std::size_t page) {
-  std::string out;
-  std::size_t start = 0;
-  while (start < text.size()) {
+// Separated by empty lines.
+std::vector<std::string_view> paragraphs_of(std::string_view text) {
+  std::vector<std::string_view> out;
+  for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find("\n\n", start), text.size());
-    const std::string_view paragraph = text.substr(start, end - start);
-    if (paragraph.starts_with(' ')) {
-      for (const std::string_view line : split(paragraph, '\n')) {
-        out += std::string(indent, ' ') + std::string(line) + "\n";
-      }
-    } else {
-      out += wrap(paragraph, page, indent);
-    }
-    out += "\n";
+    out.push_back(text.substr(start, end - start));
     start = end + 2;
+  }
+  return out;
+}
+
+// Paragraphs are wrapped; one that begins with a blank keeps its lines.
+std::string paragraphs(std::string_view text, std::size_t page) {
+  std::string out;
+  for (const std::string_view paragraph : paragraphs_of(text)) {
+    out += paragraph.starts_with(' ') ? std::string(paragraph) + "\n" : wrap(paragraph, page, 0);
+    out += "\n";
   }
   return out;
 }
@@ -70,16 +71,12 @@ std::string roff(std::string_view text) {
 
 std::string roff_paragraphs(std::string_view text) {
   std::string out;
-  std::size_t start = 0;
-  while (start < text.size()) {
-    const std::size_t end = std::min(text.find("\n\n", start), text.size());
-    const std::string_view paragraph = text.substr(start, end - start);
+  for (const std::string_view paragraph : paragraphs_of(text)) {
     if (paragraph.starts_with(' ')) {
       out += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(paragraph));
     } else {
-      out += fmt::format("{}{}\n", start == 0 ? "" : ".PP\n", roff(paragraph));
+      out += fmt::format("{}{}\n", out.empty() ? "" : ".PP\n", roff(paragraph));
     }
-    start = end + 2;
   }
   return out;
 }
@@ -115,7 +112,7 @@ std::string overview_text(const Style& style) {
 std::string help_text(const Verb& verb, const Style& style) {
   std::string out = fmt::format("usage: {}\n\n{}.\n\n", synopsis(verb), verb.summary);
   out[out.find("\n\n") + 2] = static_cast<char>(std::toupper(out[out.find("\n\n") + 2]));
-  out += paragraphs(verb.description, 0, page_width);
+  out += paragraphs(verb.description, page_width);
   out += style.paint(Colour::bold, "Options") + "\n" + options_help(rows_of(verb), style) + "\n";
   for (const Section& section : sections_of(verb)) {
     out += style.paint(Colour::bold, section.title) + "\n";

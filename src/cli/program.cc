@@ -102,15 +102,11 @@ Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
   return printed != 0 ? printed : output.status;
 }
 
-int usage_error(std::string_view what, std::string_view advice) {
-  return report(bad_input(std::string(what), std::string(advice)), {});
-}
-
 }  // namespace
 
 int run_program(std::span<const std::string> arguments) {
   if (arguments.empty()) {
-    return usage_error("what shall I do?", "`sluice help` lists the verbs");
+    return report(bad_input("what shall I do?", "`sluice help` lists the verbs"), {});
   }
   const std::string& first = arguments.front();
   if (first == "--version") {
@@ -121,13 +117,7 @@ int run_program(std::span<const std::string> arguments) {
   }
   const Verb* verb = find_verb(first);
   if (verb == nullptr) {
-    std::vector<std::string_view> names;
-    for (const Verb* known : verbs()) {
-      names.push_back(known->name);
-    }
-    const std::string advice = did_you_mean(first, names);
-    return usage_error(fmt::format("unknown {} {}", first.starts_with('-') ? "option" : "verb", quote(first)),
-                       advice.empty() ? "`sluice help` lists the verbs" : advice);
+    return report(unknown_verb(first), {});
   }
   auto status = run_verb(*verb, arguments.subspan(1));
   return status ? *status : report(status.error(), verb->name);

@@ -1,6 +1,10 @@
 #include "cli/verb.h"
 
+#include <fmt/format.h>
+
 #include <array>
+
+#include "base/text.h"
 
 namespace sluice {
 
@@ -53,6 +57,16 @@ const Verb* find_verb(std::string_view name) {
     }
   }
   return nullptr;
+}
+
+Error unknown_verb(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Verb* verb : verbs()) {
+    names.push_back(verb->name);
+  }
+  const std::string advice = did_you_mean(name, names);
+  return bad_input(fmt::format("unknown {} {}", name.starts_with('-') ? "option" : "verb", quote(name)),
+                   advice.empty() ? "`sluice help` lists the verbs" : advice);
 }
 
 std::span<const Option* const> common_options() {

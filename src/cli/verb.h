@@ -62,6 +62,8 @@ struct Verb {
 // Every verb, by name. Generated from the files in cli/verbs.
 std::span<const Verb* const> verbs();
 const Verb* find_verb(std::string_view name);
+// For a name that is no verb's: the nearest one, or where they are listed.
+Error unknown_verb(std::string_view name);
 // The rows of a verb with those that every verb has.
 std::vector<const Option*> rows_of(const Verb& verb);
 std::span<const Option* const> common_options();

@@ -13,6 +13,8 @@ namespace {
 
 // What one operation kind costs: the terms of Eq. 3.
 struct Cost {
+  double latency = 0;  // with the seek, where there is one
+  double moved = 0;    // bytes, whole chunks
   double seconds = 0;
   double iops = 0;  // the device's limit for such requests
   bool amplified = false;
@@ -26,7 +28,9 @@ Cost cost(const DeviceModel& model, const Workload& workload, bool writes) {
   const double latency = model.latency + (workload.pattern == Pattern::sequential ? 0 : model.seek);
   const double transfer = moved / (writes ? model.write_bandwidth : model.read_bandwidth);
   const double extra = amplified ? model.chunk / model.read_bandwidth : 0;
-  return {.seconds = latency + transfer + extra,
+  return {.latency = latency,
+          .moved = moved,
+          .seconds = latency + transfer + extra,
           .iops = amplified ? model.iops / 2 : model.iops,
           .amplified = amplified};
 }
@@ -109,12 +113,9 @@ Throughput throughput(const DeviceModel& model, const Workload& workload) {
 std::string explain_throughput(const DeviceModel& model, const Workload& workload) {
   const auto terms = [&](bool writes) {
     const Cost one = cost(model, workload, writes);
-    const auto size = static_cast<double>(workload.request);
-    const double moved = std::ceil(size / model.chunk) * model.chunk;
-    const double latency = model.latency + (workload.pattern == Pattern::sequential ? 0 : model.seek);
     std::string out = fmt::format("{} of {}: {} latency + {} at {}", writes ? "write" : "read",
-                                  human_size(workload.request), human_duration(latency),
-                                  human_size(static_cast<std::uint64_t>(moved)),
+                                  human_size(workload.request), human_duration(one.latency),
+                                  human_size(static_cast<std::uint64_t>(one.moved)),
                                   human_rate(writes ? model.write_bandwidth : model.read_bandwidth));
     if (one.amplified) {
       out += fmt::format(" + a read of {} (not a multiple of it)",

@@ -12,10 +12,6 @@
 namespace sluice {
 namespace {
 
-std::string folder_of(const std::string& file) {
-  return file.substr(0, file.rfind('/'));
-}
-
 // Where a column inside a TOML string stands in the file. Only a string that is written plainly on one line
 // has such a place; otherwise the start of the string is named.
 std::string origin_in_string(std::string_view text, const std::string& path, const toml::node& node,
@@ -159,7 +155,8 @@ Status Rules::add(std::string_view pattern, Intent intent, const std::string& fi
   // Not absolute(): a glob is not a path to be normalised, "a/[.]./b" means what it says.
   std::string whole = pattern.starts_with('/') ? std::string(pattern) : std::string{};
   if (whole.empty()) {
-    for (const char c : folder_of(file)) {
+    const std::string folder = folder_of(file);
+    for (const char c : folder == "/" ? std::string{} : folder) {
       whole += std::string_view("*?[\\").find(c) == std::string_view::npos ? std::string(1, c)
                                                                            : std::string{'\\', c};
     }

@@ -25,13 +25,7 @@ Result<Output> run(const Context& context) {
     const std::string& name = context.options.operands().front();
     verb = find_verb(name);
     if (verb == nullptr) {
-      std::vector<std::string_view> names;
-      for (const Verb* known : verbs()) {
-        names.push_back(known->name);
-      }
-      const std::string advice = did_you_mean(name, names);
-      return bad_input(fmt::format("unknown verb {}", quote(name)),
-                       advice.empty() ? "`sluice help` lists the verbs" : advice);
+      return unknown_verb(name);
     }
   }
   const bool wants_man = context.options.flag("man");
