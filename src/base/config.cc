@@ -101,7 +101,7 @@ Result<Config> Config::load(const std::string& only) {
   }
   Config out;
   for (std::string& path : paths) {
-    if (!answers(path, Duration(0, 500'000'000))) {
+    if (!answers(path, file_patience)) {
       Error error = fail(fmt::format("the file system of {} does not answer", quote(path)));
       if (!only.empty()) {
         return error;

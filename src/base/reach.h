@@ -8,6 +8,10 @@
 
 namespace sluice {
 
+// For Sluice's own files. Long, because to go on without a configuration is worse than to wait on a busy
+// machine.
+inline constexpr Duration file_patience(2, 0);
+
 // False when looking at the path takes longer than the time; an answer of any kind, also an error, is true.
 // Costs a fork. May be called from any thread.
 bool answers(const std::string& path, Duration time);

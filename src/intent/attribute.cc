@@ -11,7 +11,7 @@
 namespace sluice {
 
 Result<std::optional<Statement>> attribute_statement(const std::string& path, const Sigdefs& sigdefs) {
-  if (!answers(path, Duration(0, 700'000'000))) {
+  if (!answers(path, file_patience)) {
     return std::optional<Statement>{};
   }
   std::string text(65536, '\0');  // the kernel's limit for one value

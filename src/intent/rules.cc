@@ -38,7 +38,7 @@ Error wrong_type(const std::string& path, const toml::node& node, std::string_vi
 
 Status Rules::load(const std::string& path) {
   const std::string file = absolute(path, current_folder());
-  if (!answers(file, Duration(2, 0))) {
+  if (!answers(file, file_patience)) {
     return fail(fmt::format("rules: the file system of {} does not answer", quote(file)));
   }
   auto text = read_file(file);
