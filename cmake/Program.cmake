@@ -1,6 +1,7 @@
 # What users get: the program, the shared library, and the pages that the program writes about itself.
 
-# A verb is a file in src/cli/verbs; verbs.inc lists them for main, so that no verb is named twice.
+# A verb is a file in src/cli/verbs, lab-up.cc for `sluice lab up`; verbs.inc lists them for main, so that no
+# verb is named twice.
 file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/verbs/*.cc)
 list(FILTER files EXCLUDE REGEX "_test\\.cc$")
 set(SLUICE_VERBS "")
@@ -49,7 +50,8 @@ endfunction()
 set(SLUICE_MAN_PAGES ${SLUICE_MAN_FOLDER}/sluice.1)
 sluice_add_page(${SLUICE_MAN_FOLDER}/sluice.1 --man)
 foreach(verb IN LISTS SLUICE_VERBS)
-  sluice_add_page(${SLUICE_MAN_FOLDER}/sluice-${verb}.1 --man ${verb})
+  string(REPLACE "-" ";" words ${verb})
+  sluice_add_page(${SLUICE_MAN_FOLDER}/sluice-${verb}.1 --man ${words})
   list(APPEND SLUICE_MAN_PAGES ${SLUICE_MAN_FOLDER}/sluice-${verb}.1)
 endforeach()
 sluice_add_page(${SLUICE_COMPLETION} --completion)

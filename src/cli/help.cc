@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "base/text.h"
 
 namespace sluice {
@@ -50,6 +53,27 @@ std::vector<Section> sections_of(const Verb& verb) {
   return verb.sections != nullptr ? verb.sections() : std::vector<Section>{};
 }
 
+// One row a verb.
+std::string verb_rows(std::span<const Verb* const> list, const Style& style) {
+  std::size_t longest = 10;
+  for (const Verb* verb : list) {
+    longest = std::max(longest, verb->name.size());
+  }
+  std::string out;
+  for (const Verb* verb : list) {
+    out += fmt::format("  {}  {}\n", style.paint(Colour::bold, fmt::format("{:<{}}", verb->name, longest)),
+                       verb->summary);
+  }
+  return out;
+}
+
+// "sluice-lab-up"
+std::string page_name(const Verb& verb) {
+  std::string out = fmt::format("sluice-{}", verb.name);
+  std::replace(out.begin(), out.end(), ' ', '-');
+  return out;
+}
+
 // roff: a backslash, a leading dot or quote, and a dash that must stay a dash.
 std::string roff(std::string_view text) {
   std::string out;
@@ -89,6 +113,14 @@ std::string roff_rows(const std::vector<std::pair<std::string, std::string>>& ro
   return out;
 }
 
+std::vector<std::string> option_words(const Verb& verb) {
+  std::vector<std::string> out;
+  for (const Option* row : rows_of(verb)) {
+    out.push_back(fmt::format("--{}", row->name));
+  }
+  return out;
+}
+
 std::string man_header(std::string_view name) {
   return fmt::format(".TH {} 1 \"\" \"sluice {}\" \"Sluice\"\n", roff(name), SLUICE_VERSION);
 }
@@ -102,11 +134,15 @@ std::string synopsis(const Verb& verb) {
 std::string overview_text(const Style& style) {
   std::string out =
       "usage: sluice VERB [OPTION]... [OPERAND]...\n\n" + wrap(what_it_is, page_width, 0) + "\n";
-  for (const Verb* verb : verbs()) {
-    out +=
-        fmt::format("  {}{}\n", style.paint(Colour::bold, fmt::format("{:<12}", verb->name)), verb->summary);
-  }
-  return out + "\n`sluice VERB --help` tells more of a verb; `sluice --version` prints the version.\n";
+  return out + verb_rows(verbs(), style) +
+         "\n`sluice VERB --help` tells more of a verb; `sluice --version` prints the version.\n";
+}
+
+std::string group_text(std::string_view group, const Style& style) {
+  return fmt::format(
+      "usage: sluice {0} VERB [OPTION]... [OPERAND]...\n\n{1}\n`sluice {0} VERB --help` tells more of a "
+      "verb.\n",
+      group, verb_rows(verbs_of(group), style));
 }
 
 std::string help_text(const Verb& verb, const Style& style) {
@@ -138,7 +174,7 @@ std::string overview_man() {
   out += ".B sluice \\-\\-help\n.br\n.B sluice \\-\\-version\n";
   out += ".SH DESCRIPTION\n" + roff(what_it_is) + "\n.SH VERBS\n";
   for (const Verb* verb : verbs()) {
-    out += fmt::format(".TP\n.BR {} \" \\- see sluice\\-{}\" (1)\n{}\n", verb->name, verb->name,
+    out += fmt::format(".TP\n.BR \"{}\" \" \\- see {}\" (1)\n{}\n", roff(verb->name), roff(page_name(*verb)),
                        roff(verb->summary));
   }
   out += ".SH OPTIONS OF EVERY VERB\n";
@@ -157,14 +193,15 @@ std::string overview_man() {
   out += ".SH SEE ALSO\n";
   std::vector<std::string> pages;
   for (const Verb* verb : verbs()) {
-    pages.push_back(fmt::format(".BR sluice\\-{} (1)", verb->name));
+    pages.push_back(fmt::format(".BR {} (1)", roff(page_name(*verb))));
   }
   return out + join(pages, ",\n") + "\n";
 }
 
 std::string verb_man(const Verb& verb) {
-  std::string out = man_header(fmt::format("sluice-{}", verb.name));
-  out += fmt::format(".SH NAME\nsluice\\-{} \\- {}\n", verb.name, roff(verb.summary));
+  const std::string page = page_name(verb);
+  std::string out = man_header(page);
+  out += fmt::format(".SH NAME\n{} \\- {}\n", roff(page), roff(verb.summary));
   out += fmt::format(".SH SYNOPSIS\n{}\n", roff(synopsis(verb)));
   out += ".SH DESCRIPTION\n" + roff_paragraphs(verb.description);
   std::vector<std::pair<std::string, std::string>> rows;
@@ -191,39 +228,57 @@ std::string verb_man(const Verb& verb) {
 }
 
 std::string bash_completion() {
+  std::vector<std::string> firsts;            // what may follow `sluice`
+  std::map<std::string, std::string> groups;  // group -> second words
+  std::vector<std::string> pairs;
+  for (const Verb* verb : verbs()) {
+    const std::string first(first_word(verb->name));
+    if (firsts.empty() || firsts.back() != first) {
+      firsts.push_back(first);
+    }
+    if (verb->name != first) {
+      groups[first] += fmt::format("{} ", last_word(verb->name));
+      pairs.push_back(fmt::format("'{}'", verb->name));
+    }
+  }
   std::string out =
       "# bash completion for sluice\n"
       "_sluice() {\n"
       "  local current=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} words= "
       "option=${COMP_WORDS[COMP_CWORD-1]}\n"
       "  if [ \"$option\" = = ]; then option=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-      "  if [ \"$current\" = = ]; then current=; option=${COMP_WORDS[COMP_CWORD-1]}; fi\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n";
-  std::vector<std::string> names;
-  for (const Verb* verb : verbs()) {
-    names.emplace_back(verb->name);
+      "  if [ \"$current\" = = ]; then current=; option=${COMP_WORDS[COMP_CWORD-1]}; fi\n";
+  if (!pairs.empty()) {
+    out += fmt::format(
+        "  if [ \"$COMP_CWORD\" -gt 2 ]; then\n"
+        "    case \"$verb ${{COMP_WORDS[2]}}\" in {}) verb=\"$verb ${{COMP_WORDS[2]}}\" ;; esac\n"
+        "  fi\n",
+        join(pairs, "|"));
   }
-  out += fmt::format("    words='{} --help --version'\n", join(names, " "));
+  out += fmt::format("  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    words='{} --help --version'\n",
+                     join(firsts, " "));
   out += "  else\n    case $verb:$option in\n";
+  for (const auto& [group, seconds] : groups) {
+    const Verb* alone = find_verb(group);
+    out += fmt::format("      {0}:{0}) words='{1}{2}' ;;\n      help:{0}) words='{1}' ;;\n", group, seconds,
+                       alone != nullptr ? join(option_words(*alone), " ") : "--help");
+  }
   for (const Verb* verb : verbs()) {
     for (const Option* row : rows_of(*verb)) {
       if (row->type == OptionType::choice) {
         std::string choices(row->range);
         std::replace(choices.begin(), choices.end(), '|', ' ');
-        out += fmt::format("      {}:--{}) words='{}' ;;\n", verb->name, row->name, choices);
+        out += fmt::format("      '{}':--{}) words='{}' ;;\n", verb->name, row->name, choices);
       } else if (row->type == OptionType::path) {
-        out += fmt::format("      {}:--{}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n",
+        out += fmt::format("      '{}':--{}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n",
                            verb->name, row->name);
       }
     }
-    std::vector<std::string> flags;
-    for (const Option* row : rows_of(*verb)) {
-      flags.push_back(fmt::format("--{}", row->name));
-    }
+    std::vector<std::string> words = option_words(*verb);
     if (verb->name == "help") {
-      flags.insert(flags.end(), names.begin(), names.end());
+      words.insert(words.end(), firsts.begin(), firsts.end());
     }
-    out += fmt::format("      {}:*) words='{}' ;;\n", verb->name, join(flags, " "));
+    out += fmt::format("      '{}':*) words='{}' ;;\n", verb->name, join(words, " "));
   }
   out +=
       "    esac\n  fi\n"
@@ -245,6 +300,7 @@ Json help_json() {
     list.push_back({{"name", verb->name},
                     {"summary", verb->summary},
                     {"usage", synopsis(*verb)},
+                    {"least_operands", verb->least_operands},
                     {"options", std::move(options)}});
   }
   return {{"version", SLUICE_VERSION}, {"verbs", std::move(list)}};

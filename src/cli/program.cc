@@ -102,6 +102,24 @@ Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
   return printed != 0 ? printed : output.status;
 }
 
+bool asks_for_help(std::string_view word) {
+  return word == "--help" || word == "-h";
+}
+
+// The words begin with no verb's name: a group's, or a mistake.
+int run_group(const std::string& first, std::span<const std::string> rest) {
+  if (verbs_of(first).empty()) {
+    return report(unknown_verb(first), {});
+  }
+  if (rest.empty()) {
+    return report(which_verb(first), {});
+  }
+  if (asks_for_help(rest.front())) {
+    return print_all(group_text(first, style_of(STDOUT_FILENO, ColourChoice::automatic)));
+  }
+  return report(unknown_verb(first + " " + rest.front()), {});
+}
+
 }  // namespace
 
 int run_program(std::span<const std::string> arguments) {
@@ -112,14 +130,20 @@ int run_program(std::span<const std::string> arguments) {
   if (first == "--version") {
     return print_all(fmt::format("sluice {}\n", SLUICE_VERSION));
   }
-  if (first == "--help" || first == "-h") {
+  if (asks_for_help(first)) {
     return print_all(overview_text(style_of(STDOUT_FILENO, ColourChoice::automatic)));
   }
-  const Verb* verb = find_verb(first);
-  if (verb == nullptr) {
-    return report(unknown_verb(first), {});
+  auto rest = arguments.subspan(1);
+  const Verb* verb = rest.empty() ? nullptr : find_verb(first + " " + rest.front());
+  if (verb != nullptr) {
+    rest = rest.subspan(1);
+  } else {
+    verb = find_verb(first);
   }
-  auto status = run_verb(*verb, arguments.subspan(1));
+  if (verb == nullptr) {
+    return run_group(first, rest);
+  }
+  auto status = run_verb(*verb, rest);
   return status ? *status : report(status.error(), verb->name);
 }
 

@@ -59,14 +59,55 @@ const Verb* find_verb(std::string_view name) {
   return nullptr;
 }
 
-Error unknown_verb(std::string_view name) {
-  std::vector<std::string_view> names;
+std::vector<const Verb*> verbs_of(std::string_view group) {
+  std::vector<const Verb*> out;
   for (const Verb* verb : verbs()) {
-    names.push_back(verb->name);
+    if (verb->name != group && first_word(verb->name) == group) {
+      out.push_back(verb);
+    }
   }
-  const std::string advice = did_you_mean(name, names);
-  return bad_input(fmt::format("unknown {} {}", name.starts_with('-') ? "option" : "verb", quote(name)),
-                   advice.empty() ? "`sluice help` lists the verbs" : advice);
+  return out;
+}
+
+std::string_view first_word(std::string_view name) {
+  return name.substr(0, name.find(' '));
+}
+
+std::string_view last_word(std::string_view name) {
+  return name.substr(name.rfind(' ') + 1);
+}
+
+Error unknown_verb(std::string_view name) {
+  const std::string_view first = first_word(name);
+  const bool in_group = name != first && !verbs_of(first).empty();
+  const std::string before = in_group ? fmt::format("{} ", first) : "";
+  const std::string_view typed = name.substr(before.size());
+  // Second words are compared alone: a first word that is right would make any second one look near.
+  std::vector<std::string_view> words;
+  for (const Verb* verb : verbs()) {
+    if (verb->name.starts_with(before)) {
+      words.push_back(verb->name.substr(before.size()));
+    }
+    if (!in_group) {
+      words.push_back(first_word(verb->name));
+    }
+  }
+  const std::string_view meant = nearest(typed, words);
+  const std::string what = typed.starts_with('-') ? fmt::format("unknown option {}", quote(typed))
+                                                  : fmt::format("unknown verb {}", quote(name));
+  if (!meant.empty()) {
+    return bad_input(what, fmt::format("did you mean '{}{}'?", before, meant));
+  }
+  return bad_input(
+      what, fmt::format("`sluice help{}{}` lists the verbs", in_group ? " " : "", in_group ? first : ""));
+}
+
+Error which_verb(std::string_view group) {
+  std::vector<std::string> words;
+  for (const Verb* verb : verbs_of(group)) {
+    words.emplace_back(last_word(verb->name));
+  }
+  return bad_input(fmt::format("{} what?", group), fmt::format("one of {}", join(words, ", ")));
 }
 
 std::span<const Option* const> common_options() {

@@ -46,7 +46,7 @@ struct Section {
 };
 
 struct Verb {
-  std::string_view name;
+  std::string_view name;      // one word, or two of which the first is the group: "lab up"
   std::string_view summary;   // one line, no full stop
   std::string_view operands;  // "[INTENT...]", "" = none
   std::size_t least_operands = 0;
@@ -62,8 +62,15 @@ struct Verb {
 // Every verb, by name. Generated from the files in cli/verbs.
 std::span<const Verb* const> verbs();
 const Verb* find_verb(std::string_view name);
+// The verbs of two words of which this is the first; none when it is no group.
+std::vector<const Verb*> verbs_of(std::string_view group);
+// "lab" and "up" of "lab up"; both are "advise" of "advise".
+std::string_view first_word(std::string_view name);
+std::string_view last_word(std::string_view name);
 // For a name that is no verb's: the nearest one, or where they are listed.
 Error unknown_verb(std::string_view name);
+// For a group that was named without one of its verbs.
+Error which_verb(std::string_view group);
 // The rows of a verb with those that every verb has.
 std::vector<const Option*> rows_of(const Verb& verb);
 std::span<const Option* const> common_options();

@@ -20,21 +20,23 @@ constexpr std::array examples = {
 };
 
 Result<Output> run(const Context& context) {
-  const Verb* verb = nullptr;
-  if (!context.options.operands().empty()) {
-    const std::string& name = context.options.operands().front();
-    verb = find_verb(name);
-    if (verb == nullptr) {
-      return unknown_verb(name);
-    }
+  const bool named = !context.options.operands().empty();
+  const std::string name = join(context.options.operands(), " ");
+  const Verb* verb = find_verb(name);
+  const bool is_group = verb == nullptr && !verbs_of(name).empty();
+  if (named && verb == nullptr && !is_group) {
+    return unknown_verb(name);
   }
   const bool wants_man = context.options.flag("man");
   const bool wants_completion = context.options.flag("completion");
   if (static_cast<int>(wants_man) + static_cast<int>(wants_completion) + static_cast<int>(context.json) > 1) {
     return bad_input("--man, --completion and --json exclude each other", "give one of them");
   }
-  if (wants_completion && verb != nullptr) {
+  if (wants_completion && named) {
     return bad_input("--completion is for the whole program", "leave the verb out");
+  }
+  if (wants_man && is_group) {
+    return which_verb(name);
   }
   Output out;
   if (context.json) {
@@ -44,7 +46,9 @@ Result<Output> run(const Context& context) {
   } else if (wants_man) {
     out.text = verb != nullptr ? verb_man(*verb) : overview_man();
   } else {
-    out.text = verb != nullptr ? help_text(*verb, context.style) : overview_text(context.style);
+    out.text = verb != nullptr ? help_text(*verb, context.style)
+               : is_group      ? group_text(name, context.style)
+                               : overview_text(context.style);
   }
   return out;
 }
@@ -56,10 +60,11 @@ extern const Verb verb_help = {
     .summary = "what the program can do, as text, manual page, completion or JSON",
     .operands = "[VERB]",
     .least_operands = 0,
-    .most_operands = 1,
+    .most_operands = 2,
     .description =
-        "Without a verb, lists the verbs. The manual pages and the shell completion that are installed "
-        "come from here. With --json, prints every verb and option, whatever verb is named.",
+        "Without a verb, lists the verbs; with the first word of verbs of two words, lists those. The manual "
+        "pages and the shell completion that are installed come from here. With --json, prints every verb "
+        "and option, whatever verb is named.",
     .options = rows,
     .examples = examples,
     .sections = nullptr,
