@@ -1,48 +1,14 @@
 // What reading, printing and merging an intent costs, in time and allocations.
 #include <benchmark/benchmark.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+#include "allocations.h"
 #include "intent/merge.h"
 #include "intent/parse.h"
 #include "intent/rules.h"
 
 namespace {
 
-std::atomic<std::size_t> allocations = 0;
-
-}  // namespace
-
-// Not inlined: gcc would see malloc and free through them and warn of a mismatch that is none.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) {
-    return memory;
-  }
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
-  std::free(memory);
-}
-
-namespace {
-
 constexpr const char* words = "persist random write size-per-IO(512K) totalsize(1GB) MTTDL(20y)";
-
-template <class Body>
-void measure(benchmark::State& state, Body body) {
-  const std::size_t before = allocations;
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(body());
-  }
-  state.counters["allocations"] =
-      benchmark::Counter(static_cast<double>(allocations - before), benchmark::Counter::kAvgIterations);
-}
 
 void parse(benchmark::State& state) {
   measure(state, [] { return sluice::parse_intent(words); });

@@ -1,6 +1,7 @@
 #include "base/subprocess.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -12,6 +13,8 @@
 #include <cerrno>
 #include <thread>
 #include <utility>
+
+#include "base/text.h"
 
 namespace sluice {
 namespace {
@@ -36,11 +39,15 @@ struct SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
-int spawn(const std::string& path, const std::vector<std::string>& words, int output) {
+int spawn(const std::string& path, const std::vector<std::string>& words, int output, Errors errors) {
   SpawnPlan plan;
   posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&plan.files, output, 1);
-  posix_spawn_file_actions_addopen(&plan.files, 2, "/dev/null", O_WRONLY, 0);
+  if (errors == Errors::keep) {
+    posix_spawn_file_actions_adddup2(&plan.files, output, 2);
+  } else {
+    posix_spawn_file_actions_addopen(&plan.files, 2, "/dev/null", O_WRONLY, 0);
+  }
   // A tool that gets stuck must not hold the caller's files, pipes and locks.
   posix_spawn_file_actions_addclosefrom_np(&plan.files, 3);
 
@@ -94,7 +101,7 @@ std::string find_tool(std::string_view name) {
   return {};
 }
 
-Subprocess Subprocess::start(const std::vector<std::string>& words, std::size_t limit) {
+Subprocess Subprocess::start(const std::vector<std::string>& words, std::size_t limit, Errors errors) {
   Subprocess out;
   out.limit_ = limit;
   const std::string path = words.empty() ? std::string{} : find_tool(words.front());
@@ -106,7 +113,7 @@ Subprocess Subprocess::start(const std::vector<std::string>& words, std::size_t 
   const UniqueFd theirs(ends[1]);
   // Non-blocking at our end only; both ends have their own description.
   if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) {
-    out.pid_ = spawn(path, words, theirs.get());
+    out.pid_ = spawn(path, words, theirs.get(), errors);
   }
   out.outcome_.found = out.pid_ > 0;
   return out;
@@ -205,6 +212,29 @@ std::vector<Outcome> Subprocess::finish(std::vector<Subprocess> all,
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return out;
+}
+
+Result<std::string> run_tool(const std::vector<std::string>& words, Duration limit) {
+  std::vector<Subprocess> one;
+  one.push_back(Subprocess::start(words, std::size_t{4} << 20, Errors::keep));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit.in_milliseconds());
+  Outcome outcome = std::move(Subprocess::finish(std::move(one), deadline).front());
+  if (!outcome.found) {
+    return fail(fmt::format("{} is not installed", words.front()));
+  }
+  if (!outcome.finished) {
+    return fail(fmt::format("{} did not end within {}", join(words, " "), print(limit)));
+  }
+  if (outcome.status != 0) {
+    std::string_view said = trim(outcome.output);
+    if (const std::size_t error = said.rfind("ERROR"); error != std::string_view::npos) {
+      said = said.substr(0, said.find('\n', error));
+    }
+    return fail(fmt::format("{} failed: {}", join(words, " "),
+                            said.empty() ? fmt::format("exit status {}", outcome.status)
+                                         : escape(said.substr(said.rfind('\n') + 1))));
+  }
+  return std::move(outcome.output);
 }
 
 }  // namespace sluice

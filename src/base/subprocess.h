@@ -1,8 +1,8 @@
 // Runs small tools of the system, several at once, and reads what they print.
 //
-// A tool gets no standard input, its standard error is thrown away, LC_ALL is C, and it is looked up only in
-// the system's own folders, never in PATH. When time is up its process group is killed; a tool that cannot
-// even be killed (stuck in the kernel) is left behind, never waited for.
+// A tool gets no standard input, its standard error is thrown away unless asked for, LC_ALL is C, and it is
+// looked up only in the system's own folders, never in PATH. When time is up its process group is killed; a
+// tool that cannot even be killed (stuck in the kernel) is left behind, never waited for.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/sys.h"
+#include "base/units.h"
 
 namespace sluice {
 
@@ -26,11 +27,14 @@ struct Outcome {
   std::string output;      // what it printed on standard output so far
 };
 
+enum class Errors { drop, keep };  // standard error: thrown away, or among the output
+
 class Subprocess {
  public:
   // REQUIRES: words[0] is a name without '/', or an absolute path. A tool that does not exist is not an
   // error: its outcome says so. May be called from any thread.
-  static Subprocess start(const std::vector<std::string>& words, std::size_t limit = std::size_t{4} << 20);
+  static Subprocess start(const std::vector<std::string>& words, std::size_t limit = std::size_t{4} << 20,
+                          Errors errors = Errors::drop);
 
   Subprocess(Subprocess&& other) noexcept;
   Subprocess& operator=(Subprocess&&) = delete;
@@ -53,6 +57,10 @@ class Subprocess {
   std::size_t limit_ = 0;
   Outcome outcome_;
 };
+
+// Runs a tool that must succeed. What it prints, its errors included; when it is missing, fails or takes too
+// long, an error that says so and ends with the last line that it printed.
+Result<std::string> run_tool(const std::vector<std::string>& words, Duration limit = Duration(60, 0));
 
 // The tool's full path, or "" when it is not installed.
 std::string find_tool(std::string_view name);

@@ -188,6 +188,12 @@ Result<Duration> parse_duration(std::string_view text) {
                    quantity->unit.empty() ? "it needs a unit: ns us ms s m h d y" : std::string(advice));
 }
 
+Result<double> parse_rate(std::string_view text) {
+  const bool suffix = text.ends_with("/s");
+  SLUICE_TRY(const std::uint64_t bytes, parse_size(trim(suffix ? text.substr(0, text.size() - 2) : text)));
+  return static_cast<double>(bytes);
+}
+
 Result<double> parse_number(std::string_view text) {
   double value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);

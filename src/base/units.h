@@ -39,6 +39,8 @@ class Duration {
 
 Result<std::uint64_t> parse_size(std::string_view text);
 Result<Duration> parse_duration(std::string_view text);
+// Bytes per second: a size with an optional "/s".
+Result<double> parse_rate(std::string_view text);
 // A decimal number without unit, nothing before or after it.
 Result<double> parse_number(std::string_view text);
 Result<std::uint64_t> parse_count(std::string_view text);

@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <string>
@@ -5,7 +8,22 @@
 
 #include "cli/verb.h"
 
+namespace {
+
+// Files that we open must not become somebody's standard output. What was closed stays useless: to read from
+// it or to write to it fails as before.
+void keep_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) < 0) {
+      open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest, which is this one
+    }
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  keep_standard_descriptors();
   // A file that would outgrow the user's limit is an error to report (EFBIG), not a reason to die half-way.
   std::signal(SIGXFSZ, SIG_IGN);
   return sluice::run_program(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));

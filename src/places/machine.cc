@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "base/files.h"
+#include "base/mountinfo.h"
 #include "base/text.h"
-#include "places/mountinfo.h"
 #include "places/probe.h"
 
 namespace sluice {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "places/mountinfo.h"
+#include "base/mountinfo.h"
 
 namespace sluice {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "places/mountinfo.h"
+#include "base/mountinfo.h"
 
 namespace sluice {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mountinfo.h"
 #include "places/machine.h"
-#include "places/mountinfo.h"
 #include "places/place.h"
 
 namespace sluice {

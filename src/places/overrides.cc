@@ -99,12 +99,8 @@ Result<double> read_probability(const Entry& entry) {
 
 Result<double> read_rate(const Entry& entry) {
   if (const auto* text = entry.node.as_string()) {
-    std::string_view size = text->get();
-    if (size.ends_with("/s")) {
-      size = trim(size.substr(0, size.size() - 2));
-    }
-    if (const Result<std::uint64_t> value = parse_size(size); value && *value > 0) {
-      return static_cast<double>(*value);
+    if (const Result<double> value = parse_rate(text->get()); value && *value > 0) {
+      return *value;
     }
   } else if (const Result<double> value = read_positive(entry)) {
     return *value;

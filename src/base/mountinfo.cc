@@ -1,4 +1,4 @@
-#include "places/mountinfo.h"
+#include "base/mountinfo.h"
 
 #include <fmt/format.h>
 
