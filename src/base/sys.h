@@ -14,24 +14,27 @@
 namespace sluice {
 
 // name, result, failure value, parameters, arguments
-#define SLUICE_SYS_TABLE(X)                                                                    \
-  X(open, int, -1, (const char* path, int flags, mode_t mode), (path, flags, mode))            \
-  X(close, int, -1, (int fd), (fd))                                                            \
-  X(read, ssize_t, -1, (int fd, void* data, std::size_t size), (fd, data, size))               \
-  X(write, ssize_t, -1, (int fd, const void* data, std::size_t size), (fd, data, size))        \
-  X(fsync, int, -1, (int fd), (fd))                                                            \
-  X(stat, int, -1, (const char* path, struct stat* out), (path, out))                          \
-  X(statvfs, int, -1, (const char* path, struct statvfs* out), (path, out))                    \
-  X(readlink, ssize_t, -1, (const char* path, char* out, std::size_t size), (path, out, size)) \
-  X(rename, int, -1, (const char* from, const char* to), (from, to))                           \
-  X(unlink, int, -1, (const char* path), (path))                                               \
-  X(mkdir, int, -1, (const char* path, mode_t mode), (path, mode))                             \
-  X(access, int, -1, (const char* path, int mode), (path, mode))                               \
-  X(ioctl, int, -1, (int fd, unsigned long request, void* argument), (fd, request, argument))  \
-  X(getxattr, ssize_t, -1, (const char* path, const char* name, void* out, std::size_t size),  \
-    (path, name, out, size))                                                                   \
-  X(opendir, DIR*, nullptr, (const char* path), (path))                                        \
-  X(readdir, dirent*, nullptr, (DIR * directory), (directory))                                 \
+#define SLUICE_SYS_TABLE(X)                                                                             \
+  X(open, int, -1, (const char* path, int flags, mode_t mode), (path, flags, mode))                     \
+  X(close, int, -1, (int fd), (fd))                                                                     \
+  X(read, ssize_t, -1, (int fd, void* data, std::size_t size), (fd, data, size))                        \
+  X(write, ssize_t, -1, (int fd, const void* data, std::size_t size), (fd, data, size))                 \
+  X(pread, ssize_t, -1, (int fd, void* data, std::size_t size, off_t offset), (fd, data, size, offset)) \
+  X(pwrite, ssize_t, -1, (int fd, const void* data, std::size_t size, off_t offset),                    \
+    (fd, data, size, offset))                                                                           \
+  X(fsync, int, -1, (int fd), (fd))                                                                     \
+  X(stat, int, -1, (const char* path, struct stat* out), (path, out))                                   \
+  X(statvfs, int, -1, (const char* path, struct statvfs* out), (path, out))                             \
+  X(readlink, ssize_t, -1, (const char* path, char* out, std::size_t size), (path, out, size))          \
+  X(rename, int, -1, (const char* from, const char* to), (from, to))                                    \
+  X(unlink, int, -1, (const char* path), (path))                                                        \
+  X(mkdir, int, -1, (const char* path, mode_t mode), (path, mode))                                      \
+  X(access, int, -1, (const char* path, int mode), (path, mode))                                        \
+  X(ioctl, int, -1, (int fd, unsigned long request, void* argument), (fd, request, argument))           \
+  X(getxattr, ssize_t, -1, (const char* path, const char* name, void* out, std::size_t size),           \
+    (path, name, out, size))                                                                            \
+  X(opendir, DIR*, nullptr, (const char* path), (path))                                                 \
+  X(readdir, dirent*, nullptr, (DIR * directory), (directory))                                          \
   X(closedir, int, -1, (DIR * directory), (directory))
 
 struct Sys {

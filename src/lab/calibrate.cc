@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <vector>
 
 #include "base/text.h"
@@ -19,12 +18,11 @@ namespace {
 
 constexpr int rounds = 100;
 
-// A mean that single hiccups of the machine do not move.
-Instant trimmed_mean(std::vector<Instant> times) {
-  std::sort(times.begin(), times.end());
-  const auto skip = static_cast<std::ptrdiff_t>(times.size() / 10);
-  const Instant sum = std::accumulate(times.begin() + skip, times.end() - skip, Instant::zero());
-  return sum / (static_cast<std::ptrdiff_t>(times.size()) - 2 * skip);
+// Hiccups of the machine, of which a busy one has many, do not move it.
+Instant median(std::vector<Instant> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
 
 Result<Instant> measure(const std::string& file) {
@@ -49,7 +47,7 @@ Result<Instant> measure(const std::string& file) {
   }
   std::free(buffer);
   const auto kept = Instant(static_cast<Instant::rep>(calibration_latency * 1e9));
-  return std::max(trimmed_mean(std::move(times)) - kept, Instant::zero());
+  return std::max(median(std::move(times)) - kept, Instant::zero());
 }
 
 }  // namespace

@@ -148,6 +148,7 @@ Status end_server(const Member& member) {
     }
     if (i == 0 || i == ask_times) {
       kill(pid, i == 0 ? SIGTERM : SIGKILL);
+      kill(pid, SIGCONT);  // where somebody stopped it
     }
     waitpid(pid, nullptr, WNOHANG);  // where it is our own child
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

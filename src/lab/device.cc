@@ -12,7 +12,7 @@ namespace sluice::lab {
 namespace {
 
 constexpr std::size_t kept_buffers = 64;
-constexpr std::array<std::string_view, 3> op_names = {"read", "write", "flush"};
+constexpr std::array<std::string_view, 4> op_names = {"read", "write", "flush", "discard"};
 
 }  // namespace
 
@@ -67,15 +67,23 @@ void Device::flush(std::uint64_t id, Instant now) {
   begin(std::move(pending), 0, now);
 }
 
-int Device::discard(std::uint64_t offset, std::uint64_t length) {
-  if (dead_) {
-    return EIO;
+void Device::discard(std::uint64_t id, std::uint64_t offset, std::uint64_t length, Instant now) {
+  Pending pending{.answer = {.id = id, .op = Op::discard, .length = length}};
+  if (begin_dead(pending, now)) {
+    return;
   }
-  const Verdict verdict = faults_.judge(Op::write, offset, length);
-  return verdict.error != 0 ? verdict.error : platter_->discard(offset, length);
+  const Verdict verdict = faults_.judge(Op::discard, offset, length);
+  pending.answer.error = verdict.error != 0 ? verdict.error : platter_->discard(offset, length);
+  if (verdict.delay > Instant::zero()) {
+    late_.push({.id = id, .at = now + verdict.delay});
+    pending_.emplace(id, std::move(pending));
+  } else {
+    answer_or_hold(std::move(pending.answer));
+  }
 }
 
-void Device::begin(Pending pending, std::uint64_t offset, Instant now) {
+// Counts the request; true when there is no power, and it has its answer.
+bool Device::begin_dead(Pending& pending, Instant now) {
   Count& count = counts_[static_cast<std::size_t>(pending.answer.op)];
   ++count.requests;
   count.bytes += pending.answer.length;
@@ -83,11 +91,21 @@ void Device::begin(Pending pending, std::uint64_t offset, Instant now) {
   if (dead_) {
     pending.answer.error = EIO;
     ready_.push_back(std::move(pending.answer));
+  }
+  return dead_;
+}
+
+void Device::begin(Pending pending, std::uint64_t offset, Instant now) {
+  if (begin_dead(pending, now)) {
     return;
   }
   const Answer& answer = pending.answer;
   timing_.submit(answer.id, answer.op, offset, answer.length, now);
   pending_.emplace(answer.id, std::move(pending));
+}
+
+void Device::answer_or_hold(Answer answer) {
+  (faults_.hangs(answer.op) ? held_ : ready_).push_back(std::move(answer));
 }
 
 bool Device::next(Instant now, Answer& out) {
@@ -119,10 +137,8 @@ bool Device::next(Instant now, Answer& out) {
     if (pending.power_cut) {
       ready_.push_back(std::move(pending.answer));
       power_cut(0, now);
-    } else if (faults_.hangs(pending.answer.op)) {
-      held_.push_back(std::move(pending.answer));
     } else {
-      ready_.push_back(std::move(pending.answer));
+      answer_or_hold(std::move(pending.answer));
     }
   }
 }
@@ -137,6 +153,7 @@ Instant Device::next_event() const {
 void Device::power_cut(double survive, Instant now) {
   dead_ = true;
   ++power_cuts_;
+  faults_.power_gone();
   for (auto& [id, pending] : pending_) {
     held_.push_back(std::move(pending.answer));
   }
@@ -153,12 +170,15 @@ void Device::power_cut(double survive, Instant now) {
   model_.volatile_ != 0 ? platter_->wipe() : platter_->power_cut(survive, faults_.random());
 }
 
-void Device::set_model(const Model& model) {
+Status Device::set_model(const Model& model, Instant now) {
   if (model.cache <= 0 && !safe_at_once() && !dead_) {
-    platter_->flush();
+    if (const int error = platter_->flush(); error != 0) {
+      return fail(error, "cannot empty the cache");
+    }
   }
   model_ = model;
-  timing_.change(model);
+  timing_.change(model, now);
+  return {};
 }
 
 void Device::reset_counts() {
@@ -189,7 +209,7 @@ Result<Json> Device::command(std::string_view line, Instant now) {
       SLUICE_CHECK(set_field(changed, words[i]));
     }
     SLUICE_CHECK(check(changed));
-    set_model(changed);
+    SLUICE_CHECK(set_model(changed, now));
   } else if (words.size() != 1 || words[0] != "status") {
     SLUICE_TRY(const Faults::Told told, faults_.tell(line));
     if (told.action == Faults::Action::power_cut && !dead_) {
@@ -197,13 +217,22 @@ Result<Json> Device::command(std::string_view line, Instant now) {
     } else if (told.action == Faults::Action::revive) {
       dead_ = false;
     } else if (told.action == Faults::Action::release || told.action == Faults::Action::clear) {
-      std::move(held_.begin(), held_.end(), std::back_inserter(ready_));
+      for (Answer& answer : held_) {
+        answer.due = now;
+        ready_.push_back(std::move(answer));
+      }
       held_.clear();
     }
-    for (; told.action == Faults::Action::clear && !late_.empty(); late_.pop()) {
-      const auto found = pending_.find(late_.top().id);
-      ready_.push_back(std::move(found->second.answer));
-      pending_.erase(found);
+    if (told.action == Faults::Action::clear) {
+      for (auto& [id, pending] : pending_) {
+        pending.delay = {};
+      }
+      for (; !late_.empty(); late_.pop()) {
+        const auto found = pending_.find(late_.top().id);
+        found->second.answer.due = now;
+        ready_.push_back(std::move(found->second.answer));
+        pending_.erase(found);
+      }
     }
   }
   return status();

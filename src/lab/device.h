@@ -34,8 +34,8 @@ class Device {
   void read(std::uint64_t id, std::uint64_t offset, std::uint64_t length, Instant now);
   void write(std::uint64_t id, std::uint64_t offset, ConstBytes data, Instant now);
   void flush(std::uint64_t id, Instant now);
-  // Takes no time.
-  int discard(std::uint64_t offset, std::uint64_t length);
+  // Takes no time by the model, but faults of writes delay it and let it fail (not `full`: it frees room).
+  void discard(std::uint64_t id, std::uint64_t offset, std::uint64_t length, Instant now);
 
   // The next answer that is due.
   bool next(Instant now, Answer& out);
@@ -44,13 +44,11 @@ class Device {
 
   // A line of docs/lab.md: a fault, `set NAME=VALUE...` or `status`.
   Result<Json> command(std::string_view line, Instant now);
-  void set_model(const Model& model);
+  Status set_model(const Model& model, Instant now);
   void reset_counts();
   void set_overhead(Instant overhead) { timing_.set_overhead(overhead); }
   [[nodiscard]] std::uint64_t size() const { return platter_->size(); }
   [[nodiscard]] const Model& model() const { return model_; }
-  // Makes everything safe, for a server that ends in peace.
-  int settle() { return dead_ ? 0 : platter_->flush(); }
 
  private:
   struct Pending {
@@ -64,6 +62,8 @@ class Device {
     std::uint64_t errors = 0;
   };
   void begin(Pending pending, std::uint64_t offset, Instant now);
+  bool begin_dead(Pending& pending, Instant now);
+  void answer_or_hold(Answer answer);
   void power_cut(double survive, Instant now);
   [[nodiscard]] bool safe_at_once() const { return model_.cache <= 0; }
   std::vector<std::byte> buffer(std::uint64_t length);
@@ -82,7 +82,7 @@ class Device {
   };
   std::priority_queue<Timing::Done, std::vector<Timing::Done>, Later> late_;  // delayed by a fault
   std::vector<std::vector<std::byte>> buffers_;
-  Count counts_[3];
+  Count counts_[4];
   std::uint64_t power_cuts_ = 0;
 };
 

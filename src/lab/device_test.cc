@@ -51,6 +51,10 @@ class Machine {
     device_->flush(++id_, now_);
     return wait().error;
   }
+  int discard(std::uint64_t offset, std::uint64_t length) {
+    device_->discard(++id_, offset, length, now_);
+    return wait().error;
+  }
   Answer read(std::uint64_t offset, std::size_t length) {
     device_->read(++id_, offset, length, now_);
     return wait();
@@ -249,7 +253,7 @@ TEST(Device, FullAndReadOnly) {
   machine.tell("clear");
   machine.tell("read-only");
   EXPECT_EQ(machine.write(0, 512, 'b'), EROFS);
-  EXPECT_EQ(machine.device().discard(0, 4096), EROFS);
+  EXPECT_EQ(machine.discard(0, 4096), EROFS);
   EXPECT_EQ(machine.flush(), 0);
   machine.tell("clear");
   EXPECT_EQ(machine.fill(0, 512), 'a');
@@ -273,15 +277,67 @@ TEST(Device, WhatHangsIsAnsweredAfterRelease) {
 TEST(Device, DiscardedBlocksReadAsZeros) {
   Machine machine(cached);
   machine.write(0, 1 << 20, 'a');
-  EXPECT_EQ(machine.device().discard(1000, 100'000), 0);
+  EXPECT_EQ(machine.discard(1000, 100'000), 0);
   EXPECT_EQ(machine.fill(0, 1000), 'a');
   EXPECT_EQ(machine.fill(1000, 100'000), '\0');
   EXPECT_EQ(machine.fill(101'000, 1000), 'a');
-  EXPECT_EQ(machine.device().discard(200'000, 10), 0);
+  EXPECT_EQ(machine.discard(200'000, 10), 0);
   EXPECT_EQ(machine.fill(200'000, 10), '\0');
   EXPECT_EQ(machine.fill(200'010, 100), 'a');
-  EXPECT_EQ(machine.device().discard(8192 * 40, 4096), 0);
+  EXPECT_EQ(machine.discard(8192 * 40, 4096), 0);
   EXPECT_EQ(machine.fill(8192 * 40, 4096), '\0');
+}
+
+TEST(Device, ADiscardIsNoWriteToFaultsThatTearOrFill) {
+  Machine machine(cached);
+  machine.write(0, 8192, 'a');
+  machine.tell("torn");
+  machine.tell("full");
+  EXPECT_EQ(machine.discard(4096, 4096), 0);
+  EXPECT_EQ(machine.tell("status")["faults"].size(), 2U);
+  machine.tell("clear");
+  machine.tell("eio write");
+  EXPECT_EQ(machine.discard(0, 4096), EIO);
+  machine.tell("clear");
+  machine.tell("delay 1s write");
+  const Instant start = machine.now();
+  EXPECT_EQ(machine.discard(0, 4096), 0);
+  EXPECT_EQ(machine.now() - start, std::chrono::seconds(1));
+}
+
+// The part that got through must not take its unflushed neighbours in the same block along.
+TEST(Device, ATornSectorMakesOnlyItselfSafe) {
+  Machine machine(cached);
+  machine.write(0, 4096, 'a');
+  machine.flush();
+  machine.write(0, 1024, 'b');
+  machine.tell("torn keep=512");
+  machine.write(2048, 1024, 'c');
+  machine.tell("power-cut");
+  machine.tell("revive");
+  EXPECT_EQ(machine.fill(0, 2048), 'a');
+  EXPECT_EQ(machine.fill(2048, 512), 'c');
+  EXPECT_EQ(machine.fill(2560, 1536), 'a');
+}
+
+TEST(Device, ClearTakesBackDelaysOfRequestsUnderWay) {
+  Machine machine({.read_latency = 1});
+  machine.tell("delay 1h");
+  machine.device().read(1, 0, 4096, machine.now());
+  machine.tell("clear");
+  const Instant start = machine.now();
+  machine.wait();
+  EXPECT_EQ(machine.now() - start, std::chrono::seconds(1));
+}
+
+TEST(Device, APowerCutEndsAHang) {
+  Machine machine(cached);
+  machine.tell("hang");
+  machine.device().read(9, 0, 512, machine.now());
+  machine.tell("power-cut");
+  EXPECT_EQ(machine.wait().error, EIO);
+  machine.tell("revive");
+  EXPECT_EQ(machine.read(0, 512).error, 0);
 }
 
 TEST(Device, WrongCommandsChangeNothingAndSayWhatIsRight) {
@@ -324,7 +380,6 @@ TEST(Device, InAFileAsInMemory) {
     EXPECT_EQ(machine.fill(0, 100'000), 'a');
     EXPECT_EQ(machine.fill(3 << 20, 2 << 20), '\0');
     machine.write(8 << 20, 4096, 'd');
-    EXPECT_EQ(machine.device().settle(), 0);
   }
   Machine again(cached, file);
   EXPECT_EQ(again.fill(0, 100'000), 'a');

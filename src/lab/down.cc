@@ -1,6 +1,7 @@
 #include "lab/down.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -22,9 +23,13 @@ namespace {
 
 constexpr Duration unmount_patience(20, 0);
 
-// No fault and no model may stand in the way. A server that does not answer is killed later.
+// No fault, no model and no stopped process may stand in the way. A server that does not answer is killed
+// later.
 void hurry(const std::vector<Member>& devices) {
   for (const Member& device : devices) {
+    if (const int pid = device.server(); pid > 0) {
+      kill(pid, SIGCONT);
+    }
     for (const std::string_view command : {"clear", "revive", "set preset=none"}) {
       if (!ask(device, command, Duration(2, 0))) {
         break;
@@ -50,7 +55,8 @@ std::vector<std::string> mounts_of(const std::vector<std::string>& loops, const 
   return out;
 }
 
-// True when it is gone, false when somebody still uses it.
+// True when it is gone, false when it was only taken out of the tree, because somebody uses it or because it
+// does not answer.
 Result<bool> unmount(const std::string& point) {
   if (run_tool({"umount", "--", point}, unmount_patience)) {
     return true;
@@ -61,11 +67,14 @@ Result<bool> unmount(const std::string& point) {
   return false;
 }
 
-// Detaching is done behind our back once the last user is gone.
-void await_detached(const std::string& folder) {
-  for (int i = 0; i < 250 && !loops_below(folder).empty(); ++i) {
+// Detaching is done behind our back once the last user is gone; those that still have one after a while.
+std::vector<std::string> still_attached(const std::string& folder) {
+  std::vector<std::string> out = loops_below(folder);
+  for (int i = 0; i < 250 && !out.empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    out = loops_below(folder);
   }
+  return out;
 }
 
 Status remove_folder(const std::string& path) {
@@ -77,20 +86,27 @@ Status remove_folder(const std::string& path) {
   return {};
 }
 
-Status remove_lab_files(const std::string& lab) {
+Status remove_points(const std::string& lab) {
   const std::string mnt = lab + "/mnt";
-  auto names = list_folder(mnt);
+  const auto names = list_folder(mnt);
   for (const std::string& name : names ? *names : std::vector<std::string>{}) {
     SLUICE_CHECK(remove_folder(mnt + "/" + name));
   }
-  SLUICE_CHECK(remove_folder(mnt));
-  names = list_folder(lab);
-  for (const std::string& name : names ? *names : std::vector<std::string>{}) {
-    // Files that were being written when somebody was killed begin with .sluice-
-    if (name == "sluice.toml" || name == "lock" || name.starts_with(".sluice-")) {
+  return remove_folder(mnt);
+}
+
+// The lock last: without it the folder is no lab.
+Status remove_lab_files(const std::string& lab) {
+  SLUICE_TRY(const auto names, list_folder(lab));
+  for (const std::string& name : names) {
+    if (name == "sluice.toml" || name.starts_with(unfinished)) {
       sys().unlink((lab + "/" + name).c_str());
+    } else if (name != "lock") {
+      return fail(fmt::format("{} holds what the lab did not make: {}", quote(lab), quote(name)),
+                  "move that away and run `sluice lab down` again");
     }
   }
+  sys().unlink((lab + "/lock").c_str());
   return remove_folder(lab);
 }
 
@@ -100,6 +116,11 @@ Result<Json> take_down(const std::string& lab, const std::string& only) {
   std::vector<Member> all = members(lab);
   if (!only.empty()) {
     SLUICE_TRY(const Member member, find_member(lab, only));
+    if (const auto place = read_file(member.file("place"), 256)) {
+      return bad_input(
+          fmt::format("{} is part of the place {} of `sluice lab up`", quote(only), quote(*place)),
+          "`sluice lab down` without a name removes all of them");
+    }
     all = {member};
   }
   std::vector<Member> devices;
@@ -107,36 +128,49 @@ Result<Json> take_down(const std::string& lab, const std::string& only) {
                [](const Member& member) { return member.kind() == "device"; });
   hurry(devices);
 
+  // What goes wrong with one must not keep the others: the first error is told at the end.
+  Status status;
+  const auto note = [&](Status done) {
+    if (!done && status) {
+      status = std::move(done);
+    }
+  };
   const std::string folder = only.empty() ? lab : all.front().path();
   const std::vector<std::string> loops = loops_below(folder);
   Json mounts = Json::array();
   Json busy = Json::array();
   for (const std::string& point : mounts_of(loops, folder + "/mnt")) {
-    SLUICE_TRY(const bool gone, unmount(point));
+    const Result<bool> gone = unmount(point);
+    note(gone ? Status{} : Status(gone.error()));
     mounts.push_back(escape(point));
-    if (!gone) {
+    if (gone && !*gone) {
       busy.push_back(escape(point));
     }
   }
+  if (only.empty()) {
+    note(remove_points(lab));  // which ends copies of the mounts in other namespaces, too
+  }
   for (const std::string& loop : loops) {
-    // One that detaches itself may be gone already.
-    [[maybe_unused]] const Status status = detach_loop(loop, folder);
+    // The kernel remembers the members of a btrfs by name; the name will soon be another's.
+    if (!find_tool("btrfs").empty()) {
+      [[maybe_unused]] const auto forgotten = run_tool({"btrfs", "device", "scan", "--forget", loop});
+    }
+    note(detach_loop(loop, folder));
   }
   if (busy.empty()) {
-    await_detached(folder);
+    for (const std::string& loop : still_attached(folder)) {
+      busy.push_back(loop);
+    }
   }
   Json names = Json::array();
   for (const Member& member : all) {
-    SLUICE_CHECK(member.kind() == "net" ? remove_net(member) : remove_device(member));
+    note(member.kind() == "net" ? remove_net(member) : remove_device(member));
     names.push_back(member.name());
   }
-  if (!loops.empty() && !find_tool("btrfs").empty()) {
-    // The kernel remembers the members of a btrfs by name; the names will soon be others'.
-    [[maybe_unused]] const auto forgotten = run_tool({"btrfs", "device", "scan", "--forget"});
+  if (only.empty() && status) {
+    note(remove_lab_files(lab));
   }
-  if (only.empty()) {
-    SLUICE_CHECK(remove_lab_files(lab));
-  }
+  SLUICE_CHECK(std::move(status));
   return Json{{"members", names}, {"mounts", mounts}, {"loops", loops}, {"busy", busy}};
 }
 

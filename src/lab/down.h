@@ -7,7 +7,8 @@
 namespace sluice::lab {
 
 // The whole lab, or one member of it. Tells what was removed: "members", "mounts", "loops", and under "busy"
-// the mounts that somebody still uses and that will go when they stop. Nothing there is no error.
+// the mounts and loop devices that somebody still uses and that will go when they stop. Nothing there is no
+// error.
 // REQUIRES: the lab's lock; it is kept, though its file is gone with the lab.
 Result<Json> take_down(const std::string& lab, const std::string& only = {});
 

@@ -116,7 +116,8 @@ Status Faults::add_rule(std::string_view command, const Words& words) {
   bool named = false;
   if (!rule.fails) {
     if (words.size() < 2) {
-      return wrong_word("delay", "");
+      return bad_input("delay by how much?",
+                       "usage: delay TIME [read|write|flush|any]..., such as `delay 2s write`");
     }
     SLUICE_TRY(const Duration delay, parse_duration(words[1]));
     rule.delay = Instant(static_cast<Instant::rep>(std::min(delay.in_seconds(), 1e6) * 1e9));
@@ -135,6 +136,9 @@ Status Faults::add_rule(std::string_view command, const Words& words) {
       SLUICE_TRY(rule.rate, parse_probability(*rate));
     } else if (const auto count = value_of(words[i], "count")) {
       SLUICE_TRY(rule.left, parse_count(*count));
+      if (rule.left == 0) {
+        return bad_input("count=0", "a fault that never happens is none");
+      }
     } else {
       return wrong_word(words[0], words[i]);
     }
@@ -230,11 +234,17 @@ Verdict Faults::judge(Op op, std::uint64_t offset, std::uint64_t length) {
     out.error = rule.fails ? EIO : out.error;
   }
   std::erase_if(rules_, [](const Rule& rule) { return rule.left == 0; });
-  if (op != Op::write) {
+  if (op != Op::write && op != Op::discard) {
     return out;
   }
-  if (full_ || read_only_) {
-    out.error = full_ ? ENOSPC : EROFS;
+  if (read_only_) {
+    out.error = EROFS;
+  }
+  if (op == Op::discard) {
+    return out;
+  }
+  if (full_) {
+    out.error = ENOSPC;
   }
   if (torn_ && out.error == 0 && --torn_->in == 0) {
     out.keep = std::min(length, torn_->keep.value_or(length / 2 / sector * sector));

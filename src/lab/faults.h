@@ -28,7 +28,8 @@ struct Ops {
   bool write = true;
   bool flush = true;
 
-  [[nodiscard]] bool has(Op op) const { return op == Op::read ? read : op == Op::write ? write : flush; }
+  // A discard counts as a write.
+  [[nodiscard]] bool has(Op op) const { return op == Op::read ? read : op == Op::flush ? flush : write; }
 };
 
 // What is to be done about one request.
@@ -53,6 +54,8 @@ class Faults {
   Result<Told> tell(std::string_view command);
 
   Verdict judge(Op op, std::uint64_t offset, std::uint64_t length);
+  // A device that hung hangs no more after a power cut; the other faults stay.
+  void power_gone() { hang_.reset(); }
   [[nodiscard]] bool hangs(Op op) const { return hang_ && hang_->has(op); }
   [[nodiscard]] Json json() const;
   std::mt19937_64& random() { return random_; }

@@ -17,6 +17,9 @@
 namespace sluice::lab {
 namespace {
 
+// What makes a folder a lab, so that nothing of somebody's own is ever taken for one.
+constexpr std::string_view marker = "This folder is a lab of Sluice's; `sluice lab down` removes it.\n";
+
 bool same_file(int fd, const std::string& path) {
   struct stat ours {};
   struct stat there {};
@@ -49,9 +52,25 @@ std::string lab_folder(const Options& options) {
   return runtime.starts_with('/') ? runtime + "/sluice-lab" : fmt::format("/tmp/sluice-lab-{}", geteuid());
 }
 
+bool is_lab(const std::string& lab) {
+  const auto text = read_file(lab + "/lock", 4096);
+  // Whoever made it may have been killed before it could say so; then it had made nothing else.
+  return text &&
+         (*text == marker || (text->empty() && *list_folder(lab) == std::vector<std::string>{"lock"}));
+}
+
+void remove_if_empty(const std::string& lab) {
+  const auto names = list_folder(lab);
+  if (names && *names == std::vector<std::string>{"lock"} && is_lab(lab)) {
+    sys().unlink((lab + "/lock").c_str());
+    rmdir(lab.c_str());
+  }
+}
+
 Result<UniqueFd> lock_lab(const std::string& lab) {
-  SLUICE_CHECK(make_folders(lab));
   struct stat found {};
+  const bool existed = sys().stat(lab.c_str(), &found) == 0;
+  SLUICE_CHECK(make_folders(lab));
   if (sys().stat(lab.c_str(), &found) != 0) {
     return Errno().fail(fmt::format("cannot look at {}", quote(lab)));
   }
@@ -59,12 +78,13 @@ Result<UniqueFd> lock_lab(const std::string& lab) {
     return fail(fmt::format("{} belongs to somebody else", quote(lab)), "choose another folder with --lab");
   }
   SLUICE_TRY(const auto names, list_folder(lab));
-  if (!names.empty() && std::find(names.begin(), names.end(), "lock") == names.end()) {
+  const bool empty = names.empty() || names == std::vector<std::string>{"lock"};
+  if (!empty && !is_lab(lab)) {
     return bad_input(fmt::format("{} is no lab, and not empty", quote(lab)),
                      "choose a new folder with --lab");
   }
   // Its places are for everybody; its members have folders of their own that are not.
-  if ((found.st_mode & 0777) != 0755 && chmod(lab.c_str(), 0755) != 0) {
+  if (!existed && chmod(lab.c_str(), 0755) != 0) {
     return Errno().fail(fmt::format("cannot open {} to others", quote(lab)));
   }
   const std::string path = lab + "/lock";
@@ -80,6 +100,9 @@ Result<UniqueFd> lock_lab(const std::string& lab) {
     }
     if (flock(out.get(), LOCK_EX | LOCK_NB) == 0) {
       if (same_file(out.get(), path)) {
+        if (sys().pwrite(out.get(), marker.data(), marker.size(), 0) != static_cast<ssize_t>(marker.size())) {
+          return Errno().fail(fmt::format("cannot write {}", quote(path)));
+        }
         return out;
       }
       continue;  // the one before us removed the lab
@@ -125,9 +148,17 @@ Status Member::create(std::string_view kind) const {
 }
 
 Status Member::remove() const {
+  constexpr std::array<std::string_view, 8> ours = {"disk",  "control", "backing", "hosts",
+                                                    "place", "log",     "server",  "kind"};
   auto names = list_folder(path_);
   if (!names) {
     return names.error().number == ENOENT ? Status{} : Status(std::move(names).error());
+  }
+  for (const std::string& name : *names) {
+    if (std::find(ours.begin(), ours.end(), name) == ours.end() && !name.starts_with(unfinished)) {
+      return fail(fmt::format("{} holds what the lab did not make: {}", quote(path_), quote(name)),
+                  "move that away and run `sluice lab down` again");
+    }
   }
   std::stable_partition(names->begin(), names->end(), [](const std::string& name) { return name != "kind"; });
   for (const std::string& name : *names) {

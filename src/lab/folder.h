@@ -1,7 +1,8 @@
 // Where a lab keeps itself. Whatever a lab makes lies in one folder, or is written down there before it is
 // made, so that `lab down` finds it whatever became of whoever made it:
 //
-//   LAB/lock          held by whoever builds or removes something, and by a server until it is ready
+//   LAB/lock          makes it a lab; held by whoever builds or removes something, and by a server until it
+//                     is ready
 //   LAB/mnt/PLACE     mounts of `lab up`
 //   LAB/sluice.toml   describes them
 //   LAB/NAME/         a member: a device or a net
@@ -9,7 +10,8 @@
 //       server        locked by the member's server as long as that lives, which tells its process id
 //       control       its control socket
 //       log           what the server had to say
-//       ...           what the member itself keeps there
+//       place         (device) of which place of `lab up` it is a part
+//       ...           what else a device (disk, backing) or a net (hosts, ns) keeps there
 #pragma once
 
 #include <string>
@@ -32,6 +34,14 @@ std::string lab_folder(const Options& options);
 // folder; one that exists must belong to this user. Waits up to 20 s for another that is at
 // work, then says so.
 Result<UniqueFd> lock_lab(const std::string& lab);
+
+// Whether there is a lab in the folder.
+bool is_lab(const std::string& lab);
+// A lab without anything in it, after a command that failed. REQUIRES: the lab's lock.
+void remove_if_empty(const std::string& lab);
+
+// Files that were being written when somebody was killed begin with this (base/files).
+inline constexpr std::string_view unfinished = ".sluice-";
 
 class Member {
  public:

@@ -42,7 +42,7 @@ bool lies_below(const std::string& path, const std::string& folder) {
   }
   const char* name = reinterpret_cast<const char*>(info.lo_file_name);
   const std::string_view given(name, strnlen(name, sizeof info.lo_file_name));
-  return given.starts_with(std::string_view(prefix).substr(0, sizeof info.lo_file_name - 1));
+  return given.starts_with(prefix);
 }
 
 }  // namespace

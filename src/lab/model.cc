@@ -280,6 +280,10 @@ Status check(const Model& model) {
                        fmt::format("from {} to {}", positive ? 1 : 0, print_value(field, most)));
     }
   }
+  if (model.iops > 0 && model.iops < 0.001) {
+    return bad_input(fmt::format("iops={} is out of range", print_number(model.iops)),
+                     "0.001 at least, or 0 for no limit");
+  }
   if (model.seek_full < model.seek) {
     return bad_input("seek-full is less than seek", "it is the time over the whole device");
   }

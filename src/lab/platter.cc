@@ -1,6 +1,7 @@
 #include "lab/platter.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace sluice::lab {
@@ -68,48 +69,89 @@ std::uint64_t BlockSet::first_from(std::uint64_t block, std::uint64_t end) const
 }
 
 Result<std::unique_ptr<Platter>> Platter::create(std::unique_ptr<Store> store, std::uint64_t size) {
-  SLUICE_TRY(auto fresh, store->scratch());
-  return std::unique_ptr<Platter>(new Platter(std::move(store), std::move(fresh), size));
+  SLUICE_TRY(auto before, store->scratch());
+  return std::unique_ptr<Platter>(new Platter(std::move(store), std::move(before), size));
 }
 
-Platter::Platter(std::unique_ptr<Store> stable, std::unique_ptr<Store> fresh, std::uint64_t size)
-    : stable_(std::move(stable)), fresh_(std::move(fresh)), size_(size), edge_(copy_blocks * block_size) {}
+Platter::Platter(std::unique_ptr<Store> store, std::unique_ptr<Store> before, std::uint64_t size)
+    : store_(std::move(store)), before_(std::move(before)), size_(size), buffer_(copy_blocks * block_size) {}
 
-int Platter::read_blocks(std::uint64_t block, Bytes out) {
-  const std::uint64_t end = block + out.size() / block_size;
-  for (std::uint64_t done = 0; block < end;) {
-    const std::uint64_t next = fresh_blocks_.run_end(block, end);
-    const std::uint64_t length = (next - block) * block_size;
-    Store& store = fresh_blocks_.contains(block) ? *fresh_ : *stable_;
-    if (const int error = store.read(block * block_size, out.subspan(done, length)); error != 0) {
+int Platter::copy(Store& from, Store& to, std::uint64_t block, std::uint64_t end) {
+  while (block < end) {
+    const std::uint64_t count = std::min(end - block, copy_blocks);
+    const Bytes piece = Bytes(buffer_).first(count * block_size);
+    int error = from.read(block * block_size, piece);
+    error = error != 0 ? error : to.write(block * block_size, piece);
+    if (error != 0) {
       return error;
     }
-    done += length;
+    block += count;
+  }
+  return 0;
+}
+
+// What the blocks hold now is put aside, unless something older is there already.
+int Platter::keep_before(std::uint64_t block, std::uint64_t end) {
+  while (block < end) {
+    const std::uint64_t next = changed_.run_end(block, end);
+    if (!changed_.contains(block)) {
+      if (const int error = copy(*store_, *before_, block, next); error != 0) {
+        return error;
+      }
+      kept_ += next - block;
+      for (std::uint64_t i = block; i < next; ++i) {
+        changed_.put(i, true);
+      }
+    }
     block = next;
   }
   return 0;
 }
 
 int Platter::write_blocks(std::uint64_t block, ConstBytes data, bool safe) {
-  if (const int error = (safe ? stable_ : fresh_)->write(block * block_size, data); error != 0) {
+  const std::uint64_t end = block + data.size() / block_size;
+  if (!safe) {
+    if (const int error = keep_before(block, end); error != 0) {
+      return error;
+    }
+  }
+  if (const int error = store_->write(block * block_size, data); error != 0) {
     return error;
   }
-  const std::uint64_t end = block + data.size() / block_size;
-  scratch_used_ += safe ? 0 : end - block;
-  for (; block < end; ++block) {
-    fresh_blocks_.put(block, !safe);
+  for (; safe && block < end; ++block) {
+    changed_.put(block, false);
   }
   return 0;
 }
 
+int Platter::patch(Store& store, std::uint64_t offset, ConstBytes data) {
+  std::array<std::byte, block_size> whole;
+  const std::uint64_t start = offset / block_size * block_size;
+  if (const int error = store.read(start, whole); error != 0) {
+    return error;
+  }
+  std::memcpy(whole.data() + (offset - start), data.data(), data.size());
+  return store.write(start, whole);
+}
+
+// Within one block. Safe bytes are put into what a power cut would bring back, too; the rest of the block
+// stays as unsafe as it was.
+int Platter::write_part(std::uint64_t offset, ConstBytes data, bool safe) {
+  const std::uint64_t block = offset / block_size;
+  int error = safe ? 0 : keep_before(block, block + 1);
+  if (error == 0 && safe && changed_.contains(block)) {
+    error = patch(*before_, offset, data);
+  }
+  return error != 0 ? error : patch(*store_, offset, data);
+}
+
 int Platter::read(std::uint64_t offset, Bytes out) {
-  const std::uint64_t first = offset / block_size;
   const std::uint64_t skip = offset % block_size;
   if (skip == 0 && out.size() % block_size == 0) {
-    return read_blocks(first, out);
+    return store_->read(offset, out);
   }
   std::vector<std::byte> whole(blocks_of(skip + out.size()) * block_size);
-  const int error = read_blocks(first, whole);
+  const int error = store_->read(offset - skip, whole);
   if (error == 0) {
     std::memcpy(out.data(), whole.data() + skip, out.size());
   }
@@ -118,21 +160,15 @@ int Platter::read(std::uint64_t offset, Bytes out) {
 
 int Platter::write(std::uint64_t offset, ConstBytes data, bool safe) {
   while (!data.empty()) {
-    const std::uint64_t block = offset / block_size;
     const std::uint64_t skip = offset % block_size;
     std::size_t length = data.size() / block_size * block_size;
-    if (skip != 0 || length == 0) {
-      // Part of a block: the rest of it comes along.
+    const bool part = skip != 0 || length == 0;
+    if (part) {
       length = std::min<std::size_t>(block_size - skip, data.size());
-      const Bytes whole = Bytes(edge_).first(block_size);
-      if (const int error = read_blocks(block, whole); error != 0) {
-        return error;
-      }
-      std::memcpy(whole.data() + skip, data.data(), length);
-      if (const int error = write_blocks(block, whole, safe); error != 0) {
-        return error;
-      }
-    } else if (const int error = write_blocks(block, data.first(length), safe); error != 0) {
+    }
+    const int error = part ? write_part(offset, data.first(length), safe)
+                           : write_blocks(offset / block_size, data.first(length), safe);
+    if (error != 0) {
       return error;
     }
     offset += length;
@@ -145,76 +181,51 @@ int Platter::discard(std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t from = blocks_of(offset);
   const std::uint64_t to = (offset + length) / block_size;
   const std::vector<std::byte> zeros(block_size);
-  if (from > to || from * block_size > offset + length) {
+  if (from > to) {  // within one block
     return write(offset, ConstBytes(zeros).first(length), true);
   }
-  if (const int error = write(offset, ConstBytes(zeros).first(from * block_size - offset), true);
-      error != 0) {
+  int error = write(offset, ConstBytes(zeros).first(from * block_size - offset), true);
+  if (error == 0) {
+    error = write(to * block_size, ConstBytes(zeros).first(offset + length - to * block_size), true);
+  }
+  if (error != 0 || to == from) {
     return error;
   }
-  if (const int error =
-          write(to * block_size, ConstBytes(zeros).first(offset + length - to * block_size), true);
-      error != 0) {
-    return error;
+  for (std::uint64_t block = from; (block = changed_.first_from(block, to)) < to;) {
+    changed_.put(block, false);
   }
-  for (std::uint64_t block = from; (block = fresh_blocks_.first_from(block, to)) < to;) {
-    fresh_blocks_.put(block, false);
-  }
-  return to > from ? stable_->discard(from * block_size, (to - from) * block_size) : 0;
+  return store_->discard(from * block_size, (to - from) * block_size);
 }
 
-int Platter::copy_to_stable(std::uint64_t block, std::uint64_t end) {
-  while (block < end) {
-    const std::uint64_t count = std::min(end - block, copy_blocks);
-    const Bytes piece = Bytes(edge_).first(count * block_size);
-    int error = fresh_->read(block * block_size, piece);
-    error = error != 0 ? error : stable_->write(block * block_size, piece);
-    if (error != 0) {
-      return error;
-    }
-    block += count;
-  }
-  return 0;
-}
-
-int Platter::forget_fresh() {
-  fresh_blocks_.clear();
-  if (scratch_used_ < keep_blocks) {
+int Platter::forget() {
+  changed_.clear();
+  if (kept_ < keep_blocks) {
     return 0;
   }
-  scratch_used_ = 0;
-  return fresh_->discard(0, size_);
+  kept_ = 0;
+  return before_->discard(0, size_);
 }
 
 int Platter::flush() {
-  const std::uint64_t end = size_ / block_size;
-  for (std::uint64_t block = 0; (block = fresh_blocks_.first_from(block, end)) < end;) {
-    const std::uint64_t next = fresh_blocks_.run_end(block, end);
-    if (const int error = copy_to_stable(block, next); error != 0) {
-      return error;
-    }
-    block = next;
-  }
-  return forget_fresh();
+  return forget();
 }
 
 int Platter::power_cut(double survive, std::mt19937_64& random) {
   std::bernoulli_distribution survives(survive);
   const std::uint64_t end = size_ / block_size;
-  for (std::uint64_t block = 0; survive > 0 && (block = fresh_blocks_.first_from(block, end)) < end;
-       ++block) {
-    if (survives(random)) {
-      if (const int error = copy_to_stable(block, block + 1); error != 0) {
+  for (std::uint64_t block = 0; (block = changed_.first_from(block, end)) < end; ++block) {
+    if (survive <= 0 || !survives(random)) {
+      if (const int error = copy(*before_, *store_, block, block + 1); error != 0) {
         return error;
       }
     }
   }
-  return forget_fresh();
+  return forget();
 }
 
 int Platter::wipe() {
-  const int error = stable_->discard(0, size_);
-  return error != 0 ? error : forget_fresh();
+  const int error = store_->discard(0, size_);
+  return error != 0 ? error : forget();
 }
 
 }  // namespace sluice::lab

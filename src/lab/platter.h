@@ -1,5 +1,6 @@
-// The bytes of a device, and which of them a power cut would lose. What was written since the last flush is
-// kept apart from what was there before, so the store below is at every moment what a power cut leaves.
+// The bytes of a device, and which of them a power cut would lose. The store below has the newest bytes; of
+// every block that was written since the last flush, what it held before is kept aside. A flush forgets that,
+// a power cut puts it back.
 //
 // Calls give 0 or an errno. One thread at a time.
 #pragma once
@@ -53,21 +54,23 @@ class Platter {
   // Loses everything.
   int wipe();
   // Bytes since the last flush.
-  [[nodiscard]] std::uint64_t unsafe() const { return fresh_blocks_.count() * block_size; }
+  [[nodiscard]] std::uint64_t unsafe() const { return changed_.count() * block_size; }
 
  private:
-  Platter(std::unique_ptr<Store> stable, std::unique_ptr<Store> fresh, std::uint64_t size);
-  int read_blocks(std::uint64_t block, Bytes out);
+  Platter(std::unique_ptr<Store> store, std::unique_ptr<Store> before, std::uint64_t size);
+  int keep_before(std::uint64_t block, std::uint64_t end);
   int write_blocks(std::uint64_t block, ConstBytes data, bool safe);
-  int copy_to_stable(std::uint64_t block, std::uint64_t end);
-  int forget_fresh();
+  int write_part(std::uint64_t offset, ConstBytes data, bool safe);
+  static int patch(Store& store, std::uint64_t offset, ConstBytes data);
+  int copy(Store& from, Store& to, std::uint64_t block, std::uint64_t end);
+  int forget();
 
-  std::unique_ptr<Store> stable_;
-  std::unique_ptr<Store> fresh_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Store> before_;  // what changed_ blocks held at the last flush
   std::uint64_t size_;
-  BlockSet fresh_blocks_;           // whose newest bytes are in fresh_
-  std::uint64_t scratch_used_ = 0;  // blocks written to fresh_ since its room was given back
-  std::vector<std::byte> edge_;     // for blocks that are written in part, and for copying
+  BlockSet changed_;               // written since the last flush, and not safe
+  std::uint64_t kept_ = 0;         // blocks put into before_ since its room was given back
+  std::vector<std::byte> buffer_;  // for copying
 };
 
 }  // namespace sluice::lab

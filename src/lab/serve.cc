@@ -28,6 +28,9 @@ constexpr std::uint64_t largest_device = std::uint64_t{1} << 50;
 constexpr unsigned most_background = 256;
 constexpr unsigned largest_request = 1U << 20;
 
+// More than that was never seen on a machine that had time for us.
+constexpr Instant usual_overhead = std::chrono::microseconds(300);
+
 #ifndef PR_SET_IO_FLUSHER
 #define PR_SET_IO_FLUSHER 57
 #endif
@@ -149,13 +152,14 @@ const fuse_lowlevel_ops& Server::operations() {
     ops.fallocate = [](fuse_req_t request, fuse_ino_t, int mode, off_t offset, off_t length,
                        fuse_file_info*) {
       Server& server = of(request);
-      if ((mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) == 0) {
+      // To write zeros is a write; the kernel does it by itself when we cannot.
+      if ((mode & FALLOC_FL_PUNCH_HOLE) == 0) {
         fuse_reply_err(request, EOPNOTSUPP);
       } else if (length < 0 || !server.within(offset, static_cast<std::size_t>(length))) {
         fuse_reply_err(request, EINVAL);
       } else {
-        fuse_reply_err(request, server.device_.discard(static_cast<std::uint64_t>(offset),
-                                                       static_cast<std::uint64_t>(length)));
+        server.device_.discard(id_of(request), static_cast<std::uint64_t>(offset),
+                               static_cast<std::uint64_t>(length), monotonic_now());
       }
     };
     return ops;
@@ -196,7 +200,7 @@ void Server::reply(Answer& answer) {
   late_sum_ += late;
   late_most_ = std::max(late_most_, late);
   auto* request = reinterpret_cast<fuse_req_t>(answer.id);
-  if (answer.error != 0 || answer.op == Op::flush) {
+  if (answer.error != 0 || answer.op == Op::flush || answer.op == Op::discard) {
     fuse_reply_err(request, answer.error);
   } else if (answer.op == Op::write) {
     fuse_reply_write(request, answer.length);
@@ -206,6 +210,9 @@ void Server::reply(Answer& answer) {
 }
 
 Result<Json> Server::command(std::string_view line) {
+  if (calibration_) {
+    return fail("the device is still starting", "try again in a moment");
+  }
   SLUICE_TRY(Json out, device_.command(line, monotonic_now()));
   out["answers"] = answers_;
   out["late_mean"] = answers_ > 0 ? late_sum_ / static_cast<double>(answers_) : 0.0;
@@ -219,7 +226,7 @@ Status Server::calibrate(const Member& member, const Ready& ready) {
   const Model model = device_.model();
   Model fixed;
   fixed.read_latency = calibration_latency;
-  device_.set_model(fixed);
+  SLUICE_CHECK(device_.set_model(fixed, monotonic_now()));
   SLUICE_TRY(calibration_, start_calibration(device_file(member), [this] { session_->abandon(); }));
   return reactor_.watch(calibration_.get(), [this, model, ready] {
     auto overhead = read_calibration(calibration_.get());
@@ -227,9 +234,18 @@ Status Server::calibrate(const Member& member, const Ready& ready) {
     calibration_.reset();
     if (!overhead) {
       warnings_.push_back("latencies will be longer than asked: " + overhead.error().text());
+    } else if (*overhead > usual_overhead) {
+      warnings_.push_back(
+          fmt::format("this machine is busy or slow: it adds {} to a request, of which {} are "
+                      "taken off; start the device again when it is quiet",
+                      human_duration(std::chrono::duration<double>(*overhead).count()),
+                      human_duration(std::chrono::duration<double>(usual_overhead).count())));
+      overhead = usual_overhead;
     }
     device_.set_overhead(overhead.value_or(Instant::zero()));
-    device_.set_model(model);
+    if (const Status set = device_.set_model(model, monotonic_now()); !set) {
+      warnings_.push_back(set.error().text());
+    }
     device_.reset_counts();
     answers_ = 0;
     late_sum_ = late_most_ = 0;
@@ -257,9 +273,7 @@ Status Server::run(const Member& member, std::optional<Instant> overhead, const 
   } else {
     SLUICE_CHECK(calibrate(member, ready));
   }
-  SLUICE_CHECK(reactor_.run([this](Instant now) { return advance(now); }));
-  const int error = device_.settle();
-  return error == 0 ? Status{} : Status(fail(error, "cannot write what was in the device's cache"));
+  return reactor_.run([this](Instant now) { return advance(now); });
 }
 
 Status serve(const Member& member, const DeviceOptions& options, const Ready& ready) {
@@ -309,6 +323,9 @@ Result<Json> start_device(const std::string& lab, UniqueFd& lock, const DeviceOp
   const Member member(lab, options.name);
   SLUICE_CHECK(member.create("device"));
   step("device folder");
+  if (!options.place.empty()) {
+    SLUICE_CHECK(write_file(member.file("place"), options.place));
+  }
   if (options.remove_backing && !options.backing.empty()) {
     SLUICE_CHECK(write_file(member.file("backing"), options.backing));
   }
@@ -329,10 +346,12 @@ Result<Json> start_device(const std::string& lab, UniqueFd& lock, const DeviceOp
     if (!existed && !options.backing.empty()) {
       sys().unlink(options.backing.c_str());
     }
+    remove_if_empty(lab);
     return std::move(started).error();
   }
   if (options.foreground) {
     SLUICE_CHECK(remove_device(member));
+    remove_if_empty(lab);
     return Json();
   }
   step("device served");

@@ -21,6 +21,7 @@ struct DeviceOptions {
   std::function<void()> announce = {};  // called in the foreground when the device can be used
   // What this machine adds to a request, taken off what the model owes; measured where it is not given.
   std::optional<Instant> overhead = {};
+  std::string place = {};       // of `lab up`, which it is a part of
   bool remove_backing = false;  // remove_device() removes the file too
 };
 

@@ -92,7 +92,8 @@ class FileStore final : public Store {
     return through_buffer(offset, data.size(), [&](std::uint64_t at, std::size_t done, std::size_t piece) {
       std::memcpy(buffer_, data.data() + done, piece);
       const ssize_t put = pwrite(fd_.get(), buffer_, piece, static_cast<off_t>(at));
-      return put < 0 ? errno : put == static_cast<ssize_t>(piece) ? 0 : EIO;
+      // Less than asked for is what a full disk gives before it gives ENOSPC.
+      return put < 0 ? errno : put == static_cast<ssize_t>(piece) ? 0 : ENOSPC;
     });
   }
   int discard(std::uint64_t offset, std::uint64_t length) override {

@@ -10,8 +10,11 @@ namespace {
 // waiting.
 constexpr std::uint64_t destage_piece = 256 * 1024;
 
+// So that no sum of times overflows.
+constexpr double longest = 1e8;
+
 Instant seconds(double value) {
-  return Instant(static_cast<Instant::rep>(std::llround(value * 1e9)));
+  return Instant(static_cast<Instant::rep>(std::llround(std::min(value, longest) * 1e9)));
 }
 
 Instant transfer(std::uint64_t bytes, double bandwidth) {
@@ -48,7 +51,7 @@ Timing::Timing(const Model& model, std::uint64_t size, Instant overhead)
   channels_.resize(static_cast<std::size_t>(model.parallel));
 }
 
-void Timing::change(const Model& model) {
+void Timing::change(const Model& model, Instant now) {
   if (model.seed != model_.seed) {
     random_.seed(static_cast<std::uint64_t>(model.seed));
   }
@@ -63,7 +66,7 @@ void Timing::change(const Model& model) {
     for (Events* events : {&done_, &destaging_}) {
       Events at_once;
       for (; !events->empty(); events->pop()) {
-        at_once.push({.id = events->top().id, .at = {}});
+        at_once.push({.id = events->top().id, .at = std::min(now, events->top().at)});
       }
       events->swap(at_once);
     }

@@ -22,7 +22,7 @@
 
 namespace sluice::lab {
 
-enum class Op { read, write, flush };
+enum class Op { read, write, flush, discard };
 
 class Timing {
  public:
@@ -44,8 +44,9 @@ class Timing {
   // When to call next() again at the latest; `never` when nothing is under way.
   [[nodiscard]] Instant next_event() const;
 
-  // Requests that wait go on by the new numbers; by a model that never waits, all are done at once.
-  void change(const Model& model);
+  // Requests that wait go on by the new numbers, one that is being served keeps its time; by a model that
+  // never waits, all are done at once.
+  void change(const Model& model, Instant now);
   // Drops every request and the cache.
   void forget();
   // Bytes in the cache.

@@ -342,8 +342,25 @@ TEST(Timing, ForgettingDropsEverything) {
 TEST(Timing, AChangedModelHoldsFromNowOn) {
   Bench bench({.read_latency = 0.001});
   bench.take(Op::read, 0, 4096);
-  bench.timing().change({.read_latency = 0.005, .parallel = 3});
+  bench.timing().change({.read_latency = 0.005, .parallel = 3}, bench.now());
   EXPECT_EQ(bench.take(Op::read, mega, 4096), milliseconds(5));
+}
+
+TEST(Timing, AModelThatNeverWaitsAnswersAtOnce) {
+  Bench bench({.read_latency = 3600});
+  bench.submit(Op::read, 0, 4096);
+  bench.submit(Op::read, mega, 4096);
+  EXPECT_FALSE(bench.timing().next(bench.now()));
+  bench.timing().change(Model{}, bench.now());
+  EXPECT_EQ(bench.timing().next(bench.now())->at, bench.now());
+  EXPECT_TRUE(bench.timing().next(bench.now()));
+}
+
+TEST(Timing, TheLongestTimesDoNotOverflow) {
+  Bench bench({.read_latency = 3600, .iops = 0.001});
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_GE(bench.take(Op::read, random_offset(i), 4096), std::chrono::seconds(3600));
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -136,6 +137,7 @@ class Builder {
   const std::function<void(std::string_view)>& progress_;
   std::optional<Instant> overhead_;
   std::vector<Place> places_;
+  std::set<std::string> warnings_;  // said once for all devices
 };
 
 std::string toml_text(std::string_view text) {
@@ -153,6 +155,11 @@ double max_iops(const Model& model, double latency) {
   return model.iops > 0 ? std::min(model.iops, 1 / latency) : 1 / (latency + model.seek_full);
 }
 
+// Latencies by scale and slow motion, bandwidths by slow motion alone.
+Model scaled(const Model& model, const UpOptions& options) {
+  return model.slower(1 / options.scale, false).slower(options.slow_motion, true);
+}
+
 double seconds(Instant time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -166,10 +173,16 @@ Result<LoopDevice> Builder::device(const Place& place, const std::string& name) 
   DeviceOptions options{.name = name, .model = {}, .size = place.capacity};
   options.overhead = overhead_;
   options.remove_backing = true;
+  options.place = place.row.name;
   if (!options_.backing.empty()) {
     options.backing = options_.backing + "/" + name + ".img";
   }
   SLUICE_TRY(const Json status, start_device(lab_, lock_, options));
+  for (const Json& warning : status.value("warnings", Json::array())) {
+    if (warnings_.insert(warning.get<std::string>()).second) {
+      log::warn("{}: {}", name, warning.get<std::string>());
+    }
+  }
   overhead_ = Instant(std::llround(status.value("overhead", 0.0) * 1e9));
   auto loop = attach_loop(device_file(Member(lab_, name)), true);
   step("loop attached");
@@ -246,9 +259,7 @@ void Builder::judge(Place& place) const {
 }
 
 Result<Builder::Place> Builder::make(const Row& row) {
-  // Latencies by scale and slow motion, bandwidths by slow motion alone.
-  Place place{.row = row,
-              .model = row.model.slower(1 / options_.scale, false).slower(options_.slow_motion, true)};
+  Place place{.row = row, .model = scaled(row.model, options_)};
   place.path = fmt::format("{}/mnt/{}", lab_, row.name);
   // Memory is faster than any device here; only slow motion makes it one.
   const bool memory = row.made == Made::memory && options_.slow_motion == 1;
@@ -350,6 +361,12 @@ Result<Json> bring_up(const std::string& lab, UniqueFd& lock, const UpOptions& o
     if (find_tool(tool.name).empty()) {
       return fail(fmt::format("{} is not installed", tool.name),
                   fmt::format("install the package {}", tool.package));
+    }
+  }
+  for (const Row& row : table) {
+    if (auto status = check(scaled(row.model, options)); !status) {
+      return std::move(status).error().within(row.name).advise(
+          "choose a smaller --slow-motion, or a larger --scale");
     }
   }
   struct stat found {};

@@ -49,6 +49,17 @@ Status lay_cable(const std::string& ours, const NetHost& host, const NetLink& li
   return {};
 }
 
+Json faults_json(const Wire& wire) {
+  Json out = Json::array();
+  if (wire.state() != "up") {
+    out.push_back(wire.state() == "down" ? "down" : "stall");
+  }
+  if (wire.loss() > 0) {
+    out.push_back(fmt::format("loss {}", print_number(wire.loss())));
+  }
+  return out;
+}
+
 Json status_json(const Member& net, const NetLink& link, const Wire& wire,
                  const std::vector<std::uint64_t>& missed) {
   Json hosts = Json::array();
@@ -68,6 +79,7 @@ Json status_json(const Member& net, const NetLink& link, const Wire& wire,
           {"rtt", wire.rtt()},
           {"rate", link.rate ? Json(*link.rate) : Json()},
           {"loss", wire.loss()},
+          {"faults", faults_json(wire)},
           {"connections", wire.connections()},
           {"held_frames", wire.queue().frames()},
           {"held_bytes", wire.queue().bytes()},

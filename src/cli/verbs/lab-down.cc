@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/verb.h"
 #include "lab/down.h"
@@ -24,9 +25,8 @@ Result<Output> run(const Context& context) {
   const std::string folder = lab::lab_folder(context.options);
   const auto& operands = context.options.operands();
   Output out;
-  struct stat found {};
-  if (sys().stat(folder.c_str(), &found) != 0 && errno == ENOENT) {
-    // Not made only to be removed.
+  const auto inside = list_folder(folder);
+  if (!lab::is_lab(folder) && (!inside || inside->empty())) {
     out.json = {{"members", Json::array()},
                 {"mounts", Json::array()},
                 {"loops", Json::array()},

@@ -38,7 +38,8 @@ extern const Verb verb_lab_set = {
     .most_operands = 100,
     .description =
         "The numbers are those that `sluice lab device --help` lists, and preset=NAME for all of them; of "
-        "a net it is rtt. Requests under way go on by the new numbers.",
+        "a net it is rtt. Requests that wait go on by the new numbers; one that is being served keeps its "
+        "time, unless by preset=none.",
     .options = rows,
     .examples = examples,
     .run = run,

@@ -31,6 +31,16 @@ Json describe(const lab::Member& member) {
 }
 
 std::string served(const Json& row) {
+  if (row.contains("hosts")) {
+    std::uint64_t frames = 0;
+    std::uint64_t lost = 0;
+    for (const Json& host : row["hosts"]) {
+      frames += host.value("forwarded_frames", std::uint64_t{0});
+      lost += host.value("dropped_frames", std::uint64_t{0});
+    }
+    return fmt::format("{} frames, {} lost, {} connections", frames, lost,
+                       row.value("connections", std::uint64_t{0}));
+  }
   if (!row.contains("served")) {
     return row.value("error", "");
   }
