@@ -115,9 +115,35 @@ TEST(Mttdl, FollowsEquation2) {
   EXPECT_NEAR(years("raid0:4", tebibyte), 2.5, 1e-9);
   EXPECT_NEAR(years("raid10:4", 0), years("raid1:2", 0) / 2, 1e-6);
   EXPECT_NEAR(years("raid0(raid1:2,raid1:2)", tebibyte), years("raid10:4", tebibyte), 1e-9);
+  EXPECT_NEAR(years("raid0(raid5:5,raid5:5)", 0), years("raid5:5", 0) / 2, 1e-9);  // RAID 50
+  EXPECT_NEAR(years("raid0(raid6:6,raid6:6)", 0), years("raid6:6", 0) / 2, 1e-6);  // RAID 60
+  EXPECT_NEAR(years("raid0(raid5:5,raid5:5)", 2 * tebibyte), years("raid5:5", tebibyte) / 2, 1e-9);
+  EXPECT_NEAR(years("raid10(raid0:2,raid0:2,raid0:2,raid0:2)", tebibyte),
+              years("raid0(raid1(raid0:2,raid0:2),raid1(raid0:2,raid0:2))", tebibyte), 1e-9);
   EXPECT_GT(years("raid1:3", tebibyte), years("raid1:2", tebibyte) * 100);
   EXPECT_GT(years("raid1:2", 1 << 30), 100);
   EXPECT_TRUE(std::isfinite(years("mds:200+40", tebibyte)));
+}
+
+TEST(SurvivesOne, LooksIntoMembers) {
+  for (const char* safe :
+       {"raid1:2", "raid10:4", "raid0(raid1:2,raid5:3)", "mds:4+2", "raid1(raid0:2,raid0:2)"}) {
+    EXPECT_TRUE(survives_one(*parse_layout(safe))) << safe;
+  }
+  for (const char* unsafe : {"single", "raid0:4", "replica:1", "raid0(raid1:2,single)"}) {
+    EXPECT_FALSE(survives_one(*parse_layout(unsafe))) << unsafe;
+  }
+}
+
+TEST(RebuildErrors, AreTheLargestOfAllGroups) {
+  const DiskModel disk = paper_disk();
+  const std::uint64_t tebibyte = std::uint64_t{1} << 40;
+  const double h = read_errors(disk, tebibyte);
+  EXPECT_NEAR(h, 0.3835, 0.001);
+  EXPECT_NEAR(rebuild_errors(*parse_layout("raid5:5"), disk, tebibyte), 4 * h, 1e-12);
+  EXPECT_NEAR(rebuild_errors(*parse_layout("raid10:4"), disk, tebibyte), h / 2, 1e-12);
+  EXPECT_NEAR(rebuild_errors(*parse_layout("raid1(raid5:5,raid5:5)"), disk, tebibyte), 4 * h, 1e-12);
+  EXPECT_EQ(rebuild_errors(*parse_layout("raid0:4"), disk, tebibyte), 0);
 }
 
 TEST(LossProbability, IsThatOfAnExponentialLife) {
@@ -139,6 +165,8 @@ TEST(ReliabilityOf, ASingleDiskNeedsAStatedMttf) {
   EXPECT_NEAR(*reliability_of(place, 1 << 30).mttdl, 315360000, 1);
   place.mttf.source = Source::fallback;
   place.layout.value = *parse_layout("raid1:2");
+  EXPECT_TRUE(reliability_of(place, 1 << 30).mttdl);
+  place.layout.value = *parse_layout("raid0(raid5:3,raid5:3)");  // its members are redundant
   EXPECT_TRUE(reliability_of(place, 1 << 30).mttdl);
   place.device = Device{};
   place.device->below.push_back(Device{});

@@ -65,54 +65,93 @@ double uber(double ber, std::uint64_t sector_bits, std::uint64_t ecc_bits) {
   return sum / (n - static_cast<double>(ecc_bits));
 }
 
+bool survives_one(const Layout& layout) {
+  return layout.redundant() ||
+         (!layout.members.empty() && std::all_of(layout.members.begin(), layout.members.end(), survives_one));
+}
+
+Layout in_pairs(Layout layout) {
+  if (layout.scheme != Scheme::raid10) {
+    return layout;
+  }
+  const Layout pair{.scheme = Scheme::raid1, .disks = 2, .parity = 0, .members = {}};
+  Layout out{.scheme = Scheme::raid0,
+             .disks = layout.disks / 2,
+             .parity = 0,
+             .members = std::vector<Layout>(layout.disks / 2, pair)};
+  for (std::size_t i = 0; i < layout.members.size(); ++i) {
+    out.members[i / 2].members.push_back(std::move(layout.members[i]));
+  }
+  return out;
+}
+
 double mttdl(const Layout& layout, const DiskModel& disk, std::uint64_t bytes) {
   if (layout.scheme == Scheme::single) {
     return layout.members.empty() ? disk.mttf : mttdl(layout.members.front(), disk, bytes);
   }
-  if (layout.scheme == Scheme::raid10 && layout.members.empty()) {
-    const Layout pairs{
-        .scheme = Scheme::raid0,
-        .disks = layout.disks / 2,
-        .parity = 0,
-        .members = std::vector<Layout>(
-            layout.disks / 2, Layout{.scheme = Scheme::raid1, .disks = 2, .parity = 0, .members = {}})};
-    return series_mttdl(pairs, disk, bytes);
+  if (layout.scheme == Scheme::raid10) {
+    return mttdl(in_pairs(layout), disk, bytes);
   }
   if (!layout.redundant()) {
     return series_mttdl(layout, disk, bytes);
   }
   double member_mttf = disk.mttf;
-  double h = static_cast<double>(bytes) * 8 * disk.uber;
+  double h = read_errors(disk, bytes);
   if (!layout.members.empty()) {
     // Unlike members: the weakest speaks for all. Their own redundancy has dealt with read errors already.
     member_mttf = std::numeric_limits<double>::infinity();
-    bool all_redundant = true;
+    bool all_correct = true;
     for (const Layout& member : layout.members) {
       member_mttf = std::min(member_mttf, mttdl(member, disk, bytes));
-      all_redundant = all_redundant && member.redundant();
+      all_correct = all_correct && survives_one(member);
     }
-    h = all_redundant ? 0 : h;
+    h = all_correct ? 0 : h;
   }
   return mds_mttdl(layout.disks, layout.tolerated(), member_mttf, disk.mttr, h);
+}
+
+double rebuild_errors(const Layout& layout, const DiskModel& disk, std::uint64_t bytes) {
+  if (layout.scheme == Scheme::raid10) {
+    return rebuild_errors(in_pairs(layout), disk, bytes);
+  }
+  const bool corrected =
+      !layout.members.empty() && std::all_of(layout.members.begin(), layout.members.end(), survives_one);
+  double out = layout.redundant() && !corrected ? (layout.disks - 1) * read_errors(disk, bytes) : 0;
+  for (const Layout& member : layout.members) {
+    const std::uint64_t held = layout.redundant() ? bytes : bytes / layout.members.size();
+    out = std::max(out, rebuild_errors(member, disk, held));
+  }
+  return out;
+}
+
+double read_errors(const DiskModel& disk, std::uint64_t bytes) {
+  return static_cast<double>(bytes) * 8 * disk.uber;
 }
 
 double loss_probability(double mttdl_seconds, double lifetime_seconds) {
   return -std::expm1(-lifetime_seconds / mttdl_seconds);
 }
 
-Reliability reliability_of(const Place& place, std::optional<std::uint64_t> bytes) {
+std::string unsafe_because(const Place& place) {
   if (place.is_volatile.value_or(false)) {
-    return {.mttdl = std::nullopt, .why = "volatile: nothing survives a power cut"};
+    return "volatile: nothing survives a power cut";
+  }
+  if (place.device && is_degraded(*place.device)) {
+    return "degraded: its redundancy is lost until it is repaired";
+  }
+  return {};
+}
+
+Reliability reliability_of(const Place& place, std::optional<std::uint64_t> bytes) {
+  if (std::string why = unsafe_because(place); !why.empty()) {
+    return {.mttdl = std::nullopt, .why = std::move(why)};
   }
   if (!place.layout) {
     return {.mttdl = std::nullopt,
             .why = "how its disks hold the data is not known; set layout in sluice.toml"};
   }
-  if (place.device && is_degraded(*place.device)) {
-    return {.mttdl = std::nullopt, .why = "degraded: its redundancy is lost until it is repaired"};
-  }
   const bool stated = place.mttf && place.mttf.source != Source::fallback;
-  if (!(*place.layout).redundant() && !stated) {
+  if (!survives_one(*place.layout) && !stated) {
     return {
         .mttdl = std::nullopt,
         .why = fmt::format("not reliable: {} has no redundancy and no stated MTTF; set mttf in sluice.toml",
