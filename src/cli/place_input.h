@@ -18,4 +18,7 @@ inline constexpr Option option_system = {
 // is written to the catalog.
 Result<Storage> read_places(const Context& context, bool remember);
 
+// The place that is called so, or whose folder or mount point the path is; a name that is none is an error.
+Result<Place> named_place(const std::vector<Place>& places, const std::string& name);
+
 }  // namespace sluice

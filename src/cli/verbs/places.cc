@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
-#include "base/files.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/place_input.h"
@@ -88,24 +86,11 @@ std::string explained(const std::vector<Place>& places, const Style& style) {
   return out;
 }
 
-// Keeps the places that were named, by name or by path; a name that is none is an error.
 Status keep_named(std::vector<Place>& places, const std::vector<std::string>& names) {
   std::vector<Place> kept;
   for (const std::string& name : names) {
-    const std::string typed = absolute(name, current_folder());
-    const auto found = std::find_if(places.begin(), places.end(), [&](const Place& place) {
-      return place.name == name || place.path == typed || place.mount == typed;
-    });
-    if (found == places.end()) {
-      std::vector<std::string_view> known;
-      for (const Place& place : places) {
-        known.push_back(place.name);
-      }
-      const std::string advice = did_you_mean(name, known);
-      return bad_input(fmt::format("no place is called {}", quote(name)),
-                       advice.empty() ? "`sluice places` lists them" : advice);
-    }
-    kept.push_back(*found);
+    SLUICE_TRY(Place place, named_place(places, name));
+    kept.push_back(std::move(place));
   }
   places = std::move(kept);
   return {};
