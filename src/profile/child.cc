@@ -1,0 +1,120 @@
+#include "profile/child.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+// What the child says, a line each: {"share", "what"}, and at last {"profile"} or {"error", ...}.
+void say(int fd, const Json& json) {
+  const std::string line = write_json(json) + "\n";
+  for (std::string_view rest = line; !rest.empty();) {
+    const ssize_t done = sys().write(fd, rest.data(), rest.size());
+    if (done < 0 && errno == EINTR) {
+      continue;
+    }
+    if (done <= 0) {
+      _exit(1);  // nobody listens any more
+    }
+    rest.remove_prefix(static_cast<std::size_t>(done));
+  }
+}
+
+[[noreturn]] void child(int fd, const Place& place, const ProfileOptions& options) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGINT, SIG_DFL);
+  double said = 0;
+  const auto profile = take_profile(place, options, [&](double share, std::string_view what) {
+    const double now =
+        std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    if (now - said > 0.1) {
+      said = now;
+      say(fd, {{"share", share}, {"what", what}});
+    }
+  });
+  if (profile) {
+    say(fd, {{"profile", profile_json(*profile)}});
+  } else {
+    const Error& error = profile.error();
+    say(fd,
+        {{"error", error.what}, {"number", error.number}, {"advice", error.advice}, {"usage", error.usage}});
+  }
+  _exit(0);
+}
+
+Error error_of(const Json& json) {
+  Error out = fail(json.value("number", 0), json.value("error", ""));
+  out.advice = json.value("advice", "");
+  out.usage = json.value("usage", false);
+  return out;
+}
+
+}  // namespace
+
+Result<Json> profile_in_child(const Place& place, const ProfileOptions& options, Duration patience,
+                              const MeasureProgress& progress) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return Errno().fail("cannot make a pipe");
+  }
+  const UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  const int pid = fork();
+  if (pid < 0) {
+    return Errno().fail("cannot start a process");
+  }
+  if (pid == 0) {
+    child(theirs.get(), place, options);
+  }
+  theirs.reset();
+  std::string text;
+  char buffer[65536];
+  Result<Json> out =
+      fail(fmt::format("measuring {} ended without a result", quote(place.path)), "was it killed? try again");
+  for (;;) {
+    pollfd waiting{.fd = ours.get(), .events = POLLIN, .revents = 0};
+    const int ready = poll(&waiting, 1, patience.in_milliseconds());
+    if (ready < 0 && errno == EINTR) {
+      continue;
+    }
+    if (ready == 0) {
+      kill(pid, SIGKILL);
+      out = fail(fmt::format("{} does not answer: nothing for {}", quote(place.path), print(patience)),
+                 "it hangs, or is slower than --patience allows");
+      break;
+    }
+    const ssize_t got = ready > 0 ? sys().read(ours.get(), buffer, sizeof buffer) : -1;
+    if (got <= 0) {
+      break;
+    }
+    text.append(buffer, static_cast<std::size_t>(got));
+    for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
+      Json line = Json::parse(std::string_view(text).substr(0, end), nullptr, false);
+      if (line.contains("share")) {
+        progress(line.value("share", 0.0), line.value("what", ""));
+      } else if (line.contains("profile")) {
+        out = std::move(line["profile"]);
+      } else if (line.contains("error")) {
+        out = error_of(line);
+      }
+    }
+  }
+  // Not waited for when the kernel holds it.
+  for (int i = 0; i < 50 && waitpid(pid, nullptr, WNOHANG) == 0; ++i) {
+    usleep(2000);
+  }
+  return out;
+}
+
+}  // namespace sluice

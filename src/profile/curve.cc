@@ -1,0 +1,198 @@
+#include "profile/curve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sluice {
+namespace {
+
+using Points = std::span<const Measured>;
+
+double relative_half(const Measured& point) {
+  return point.half / point.seconds;
+}
+
+double residual(const Line& line, const Measured& point) {
+  return line.at(static_cast<double>(point.size)) / point.seconds - 1;
+}
+
+// Least squares of the relative deviations: a microsecond matters at 4 KiB and not at 64 MiB.
+Line weighted_line(Points points, std::span<const double> weights) {
+  double sum = 0;
+  double x = 0;
+  double y = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    sum += weights[i];
+    x += weights[i] * static_cast<double>(points[i].size);
+    y += weights[i] * points[i].seconds;
+  }
+  x /= sum;
+  y /= sum;
+  double xx = 0;
+  double xy = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double dx = static_cast<double>(points[i].size) - x;
+    xx += weights[i] * dx * dx;
+    xy += weights[i] * dx * (points[i].seconds - y);
+  }
+  const double slope = xx > 0 ? xy / xx : 0;
+  return {.from = static_cast<double>(points.front().size),
+          .to = static_cast<double>(points.back().size),
+          .base = y - slope * x,
+          .slope = slope};
+}
+
+Line straight_line(Points points) {
+  std::vector<double> weights;
+  for (const Measured& point : points) {
+    weights.push_back(1 / (point.seconds * point.seconds));
+  }
+  Line line = weighted_line(points, weights);
+  // Huber: beyond 1.5 times the usual deviation a point counts in proportion only.
+  for (int round = 0; round < 10 && points.size() > 3; ++round) {
+    std::vector<double> deviations;
+    for (const Measured& point : points) {
+      deviations.push_back(std::abs(residual(line, point)));
+    }
+    std::vector<double> sorted = deviations;
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2),
+                     sorted.end());
+    const double limit = 1.5 * 1.4826 * std::max(sorted[sorted.size() / 2], 1e-6);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      weights[i] =
+          std::min(1.0, limit / std::max(deviations[i], 1e-12)) / (points[i].seconds * points[i].seconds);
+    }
+    line = weighted_line(points, weights);
+  }
+  for (const Measured& point : points) {
+    line.error = std::max(line.error, std::abs(residual(line, point)) + relative_half(point));
+  }
+  return line;
+}
+
+double squares(const Line& line, Points points) {
+  double out = 0;
+  for (const Measured& point : points) {
+    out += residual(line, point) * residual(line, point);
+  }
+  return out;
+}
+
+double worst_residual(const Line& line, Points points) {
+  double out = 0;
+  for (const Measured& point : points) {
+    out = std::max(out, std::abs(residual(line, point)) - relative_half(point));
+  }
+  return out;
+}
+
+// One line, or two that share the point at which they meet, and so on.
+void fit_piece(Points points, double tolerance, std::vector<Line>& out) {
+  const Line whole = straight_line(points);
+  if (points.size() < 4 || worst_residual(whole, points) <= tolerance) {
+    out.push_back(whole);
+    return;
+  }
+  std::size_t best = 0;
+  double least = squares(whole, points);
+  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+    const Points left = points.first(i + 1);
+    const Points right = points.subspan(i);
+    const double sum = squares(straight_line(left), left) + squares(straight_line(right), right);
+    if (sum < least) {
+      least = sum;
+      best = i;
+    }
+  }
+  if (best == 0) {
+    out.push_back(whole);
+    return;
+  }
+  fit_piece(points.first(best + 1), tolerance, out);
+  fit_piece(points.subspan(best), tolerance, out);
+}
+
+}  // namespace
+
+Curve fit(std::vector<Measured> points, std::span<const std::uint64_t> boundaries, double tolerance) {
+  Curve out;
+  out.points = std::move(points);
+  const Points all = out.points;
+  std::size_t first = 0;
+  while (first < all.size()) {
+    const auto boundary = std::upper_bound(boundaries.begin(), boundaries.end(), all[first].size);
+    const std::uint64_t end = boundary == boundaries.end() ? UINT64_MAX : *boundary;
+    std::size_t last = first;
+    while (last + 1 < all.size() && all[last + 1].size <= end) {
+      ++last;
+    }
+    if (last > first || out.lines.empty()) {
+      fit_piece(all.subspan(first, last - first + 1), tolerance, out.lines);
+    }
+    if (last + 1 == all.size()) {
+      break;
+    }
+    first = all[last].size == end ? last : last + 1;
+  }
+  return out;
+}
+
+Estimate Curve::at(double size) const {
+  const auto found =
+      std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return size <= line.to; });
+  const Line& line = found == lines.end() ? lines.back() : *found;
+  const double floor = points.empty() ? 0 : points.front().seconds * 1e-3;
+  Estimate out;
+  out.seconds = std::max(line.at(size), floor);
+  // Outside of what was measured the bound grows with the distance.
+  const double outside = size > line.to ? size / line.to - 1 : size < line.from ? line.from / size - 1 : 0;
+  const double error = line.error + 0.1 * std::min(outside, 100.0);
+  out.low = out.seconds / (1 + error);
+  out.high = out.seconds * (1 + error);
+  return out;
+}
+
+std::optional<std::uint64_t> most_wanted(const Curve& curve, std::span<const std::uint64_t> candidates) {
+  const Points points = curve.points;
+  std::optional<std::uint64_t> out;
+  double best = -1;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    const auto low = static_cast<double>(points[i].size);
+    const auto high = static_cast<double>(points[i + 1].size);
+    // How far the inner neighbours lie from the straight way between those around them.
+    double bend = 1e-6;
+    for (const std::size_t j : {i, i + 1}) {
+      if (j == 0 || j + 1 >= points.size()) {
+        continue;
+      }
+      const Measured& before = points[j - 1];
+      const Measured& after = points[j + 1];
+      const double share =
+          static_cast<double>(points[j].size - before.size) / static_cast<double>(after.size - before.size);
+      const double straight = before.seconds + share * (after.seconds - before.seconds);
+      bend = std::max(bend, std::abs(straight / points[j].seconds - 1));
+    }
+    const double score = bend * std::log(high / low);
+    // The candidate nearest to the geometric middle that lies inside.
+    const double middle = std::sqrt(low * high);
+    std::optional<std::uint64_t> nearest;
+    double distance = std::numeric_limits<double>::infinity();
+    const auto begin = std::upper_bound(candidates.begin(), candidates.end(), points[i].size);
+    const auto end = std::lower_bound(begin, candidates.end(), points[i + 1].size);
+    for (auto at = begin; at != end; ++at) {
+      const double away = std::abs(std::log(static_cast<double>(*at) / middle));
+      if (away < distance) {
+        distance = away;
+        nearest = *at;
+      }
+    }
+    if (nearest && score > best) {
+      best = score;
+      out = nearest;
+    }
+  }
+  return out;
+}
+
+}  // namespace sluice

@@ -1,0 +1,144 @@
+#include "profile/workfile.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/stat.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <random>
+
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t piece = std::uint64_t{1} << 20;
+constexpr std::uint64_t page = 4096;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Error cannot(const Errno& number, std::string_view what, const std::string& folder) {
+  Error out = number.fail(fmt::format("cannot {} in {}", what, quote(folder)));
+  const std::string_view advice = out.number == ENOSPC || out.number == EDQUOT ? "make room there first"
+                                  : out.number == EROFS                        ? "the place is read-only"
+                                  : out.number == EACCES || out.number == EPERM
+                                      ? "choose a folder of it that you may write to"
+                                  : out.number == EIO ? "the device reports errors; see the kernel's log"
+                                                      : "";
+  return advice.empty() ? out : std::move(out).advise(advice);
+}
+
+// Nameless from the start, or at least from the next moment on.
+UniqueFd open_nameless(const std::string& folder, int flags) {
+  UniqueFd out(sys().open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600));
+  if (out || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)) {
+    return out;
+  }
+  const std::string path = fmt::format("{}/.sluice-profile-{}", folder, getpid());
+  out = UniqueFd(sys().open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | flags, 0600));
+  if (out) {
+    sys().unlink(path.c_str());
+  }
+  return out;
+}
+
+// What the kernel says of direct I/O to this file; where it says nothing, whole pages are safe.
+std::uint64_t alignment_of(int fd) {
+  struct statx found {};
+  if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &found) == 0 &&
+      (found.stx_mask & STATX_DIOALIGN) != 0 && found.stx_dio_offset_align > 0) {
+    return std::max<std::uint64_t>({found.stx_dio_offset_align, found.stx_dio_mem_align, 512});
+  }
+  return page;
+}
+
+}  // namespace
+
+void WorkFile::Free::operator()(std::byte* memory) const {
+  std::free(memory);
+}
+
+Result<WorkFile> WorkFile::create(const std::string& folder) {
+  WorkFile out;
+  out.folder_ = folder;
+  out.fd_ = open_nameless(folder, O_DIRECT);
+  if (!out.fd_ && errno == EINVAL) {
+    out.fd_ = open_nameless(folder, 0);
+    out.why_cached_ = "its file system knows no direct I/O";
+  }
+  if (!out.fd_) {
+    return cannot(Errno(), "create a file", folder);
+  }
+  out.alignment_ = out.direct() ? alignment_of(out.fd_.get()) : 512;
+  return out;
+}
+
+Status WorkFile::reserve_buffer(std::uint64_t length) {
+  if (length <= buffer_size_) {
+    return {};
+  }
+  const std::uint64_t size = (length + piece - 1) / piece * piece;
+  std::unique_ptr<std::byte[], Free> fresh(static_cast<std::byte*>(std::aligned_alloc(page, size)));
+  if (!fresh) {
+    return fail(ENOMEM, "no memory for requests of that size");
+  }
+  // Not zeros, and nothing that repeats: some devices compress and compare.
+  std::mt19937_64 random(length);
+  for (std::uint64_t i = 0; i + sizeof(std::uint64_t) <= size; i += sizeof(std::uint64_t)) {
+    const std::uint64_t value = random();
+    std::copy_n(reinterpret_cast<const std::byte*>(&value), sizeof value, fresh.get() + i);
+  }
+  buffer_ = std::move(fresh);
+  buffer_size_ = size;
+  return {};
+}
+
+Result<double> WorkFile::timed(bool write, bool sync, std::uint64_t offset, std::uint64_t length) {
+  SLUICE_CHECK(reserve_buffer(length));
+  const double start = now();
+  for (std::uint64_t done = 0; done < length;) {
+    const auto at = static_cast<off_t>(offset + done);
+    const ssize_t moved = write ? sys().pwrite(fd_.get(), buffer_.get() + done, length - done, at)
+                                : sys().pread(fd_.get(), buffer_.get() + done, length - done, at);
+    if (moved < 0 && errno == EINTR) {
+      continue;
+    }
+    if (moved <= 0) {
+      return moved == 0 ? fail(EIO, fmt::format("the file in {} ended early", quote(folder_)))
+                        : cannot(Errno(), write ? "write" : "read", folder_);
+    }
+    done += static_cast<std::uint64_t>(moved);
+  }
+  if (sync && sys().fsync(fd_.get()) != 0) {
+    return cannot(Errno(), "sync a file", folder_);
+  }
+  return now() - start;
+}
+
+Result<double> WorkFile::read(std::uint64_t offset, std::uint64_t length) {
+  return timed(false, false, offset, length);
+}
+Result<double> WorkFile::write(std::uint64_t offset, std::uint64_t length) {
+  return timed(true, false, offset, length);
+}
+Result<double> WorkFile::write_synced(std::uint64_t offset, std::uint64_t length) {
+  return timed(true, true, offset, length);
+}
+
+Status WorkFile::grow(std::uint64_t size, const std::function<bool()>& go_on) {
+  while (size_ < size && go_on()) {
+    const std::uint64_t length = std::min(piece, size - size_);
+    SLUICE_TRY([[maybe_unused]] const double seconds, write(size_, length));
+    size_ += length;
+  }
+  return {};
+}
+
+}  // namespace sluice
