@@ -4,18 +4,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <chrono>
-
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
 
 namespace sluice {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::size_t terminal_width(int fd) {
   if (const auto columns = parse_count(environment("COLUMNS")); columns && *columns > 0) {
@@ -86,7 +81,7 @@ std::string wrap(std::string_view text, std::size_t width_, std::size_t indent) 
   return line.empty() ? out : out + margin + line + "\n";
 }
 
-Progress::Progress() : started_(now()), terminal_(is_terminal(STDERR_FILENO)) {}
+Progress::Progress() : started_(steady_seconds()), terminal_(is_terminal(STDERR_FILENO)) {}
 
 Progress::~Progress() {
   if (shown_ > 0) {
@@ -98,7 +93,7 @@ void Progress::show(std::string_view text) {
   if (!terminal_) {
     return;
   }
-  const double time = now();
+  const double time = steady_seconds();
   if (time - started_ < 1 || time - shown_ < 0.1) {
     return;
   }

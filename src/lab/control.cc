@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/error_json.h"
 #include "base/text.h"
 
 namespace sluice::lab {
@@ -105,18 +106,8 @@ void ControlServer::serve(std::list<Client>::iterator client) {
 }
 
 std::string ControlServer::answer(std::string_view line) {
-  auto result = handler_(line);
-  if (result) {
-    return write_json(*result) + "\n";
-  }
-  Json error = {{"error", result.error().what}};
-  if (!result.error().advice.empty()) {
-    error["advice"] = result.error().advice;
-  }
-  if (result.error().usage) {
-    error["usage"] = true;
-  }
-  return write_json(error) + "\n";
+  const auto result = handler_(line);
+  return write_json(result ? *result : error_json(result.error())) + "\n";
 }
 
 Result<Json> ask(const Member& member, std::string_view command, Duration patience) {
@@ -157,10 +148,8 @@ Result<Json> ask(const Member& member, std::string_view command, Duration patien
     return fail(fmt::format("{} answers what cannot be understood", quote(member.name())),
                 fmt::format("is it of another version? `sluice lab down {}` ends it", member.name()));
   }
-  if (out.contains("error")) {
-    Error error = fail(out.value("error", ""), out.value("advice", ""));
-    error.usage = out.value("usage", false);
-    return error;
+  if (const auto error = error_in(out)) {
+    return *error;
   }
   return out;
 }

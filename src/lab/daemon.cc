@@ -11,19 +11,13 @@
 #include <chrono>
 #include <thread>
 
+#include "base/error_json.h"
 #include "base/files.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 
 namespace sluice::lab {
 namespace {
-
-// What the child tells its parent: {} when ready, else the error.
-std::string report(const Error& error) {
-  return write_json(
-      {{"what", error.what}, {"number", error.number}, {"advice", error.advice}, {"usage", error.usage}});
-}
 
 void say(int fd, std::string_view text) {
   // The parent may be gone; nobody is left to hear that.
@@ -77,7 +71,7 @@ void close_all_but(int one, int other) {
   if (!status) {
     log::error("{}: {}", member.name(), status.error().text());
     if (pipe) {
-      say(pipe.get(), report(status.error()));
+      say(pipe.get(), write_json(error_json(status.error())));
     }
   }
   _exit(status ? 0 : 1);
@@ -101,15 +95,13 @@ Result<int> read_report(int fd, int pid, const Member& member) {
     return pid;
   }
   waitpid(pid, nullptr, 0);
-  if (!json.is_object()) {
+  const auto error = error_in(json);
+  if (!error) {
     const auto log = read_file(member.file("log"), std::size_t{1} << 20);
     return fail(fmt::format("the server of {} died while it started", quote(member.name())),
                 log && !log->empty() ? fmt::format("it said: {}", escape(trim(*log))) : "it said nothing");
   }
-  Error out = fail(json.value("number", 0), json.value("what", ""));
-  out.advice = json.value("advice", "");
-  out.usage = json.value("usage", false);
-  return out;
+  return *error;
 }
 
 }  // namespace

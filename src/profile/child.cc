@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
-
+#include "base/clock.h"
+#include "base/error_json.h"
 #include "base/text.h"
 
 namespace sluice {
@@ -36,8 +36,7 @@ void say(int fd, const Json& json) {
   signal(SIGINT, SIG_DFL);
   double said = 0;
   const auto profile = take_profile(place, options, [&](double share, std::string_view what) {
-    const double now =
-        std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    const double now = steady_seconds();
     if (now - said > 0.1) {
       said = now;
       say(fd, {{"share", share}, {"what", what}});
@@ -46,18 +45,9 @@ void say(int fd, const Json& json) {
   if (profile) {
     say(fd, {{"profile", profile_json(*profile)}});
   } else {
-    const Error& error = profile.error();
-    say(fd,
-        {{"error", error.what}, {"number", error.number}, {"advice", error.advice}, {"usage", error.usage}});
+    say(fd, error_json(profile.error()));
   }
   _exit(0);
-}
-
-Error error_of(const Json& json) {
-  Error out = fail(json.value("number", 0), json.value("error", ""));
-  out.advice = json.value("advice", "");
-  out.usage = json.value("usage", false);
-  return out;
 }
 
 }  // namespace
@@ -105,8 +95,8 @@ Result<Json> profile_in_child(const Place& place, const ProfileOptions& options,
         progress(line.value("share", 0.0), line.value("what", ""));
       } else if (line.contains("profile")) {
         out = std::move(line["profile"]);
-      } else if (line.contains("error")) {
-        out = error_of(line);
+      } else if (auto error = error_in(line)) {
+        out = std::move(*error);
       }
     }
   }

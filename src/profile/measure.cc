@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "profile/statistics.h"
 
@@ -20,14 +20,14 @@ constexpr std::size_t longest_burst = 32;
 constexpr std::size_t least_samples = 4;
 constexpr std::size_t most_samples = 2000;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 class Measurer {
  public:
   Measurer(WorkFile& file, const MeasureOptions& options, const MeasureProgress& progress)
-      : file_(file), options_(options), progress_(progress), random_(options.seed), start_(now()) {}
+      : file_(file),
+        options_(options),
+        progress_(progress),
+        random_(options.seed),
+        start_(steady_seconds()) {}
 
   Result<Curves> run();
 
@@ -42,7 +42,7 @@ class Measurer {
   [[nodiscard]] bool sure(const std::vector<double>& samples) const;
   void fit_all();
   std::optional<std::uint64_t> next_size();
-  [[nodiscard]] double left() const { return start_ + options_.seconds - now(); }
+  [[nodiscard]] double left() const { return start_ + options_.seconds - steady_seconds(); }
   [[nodiscard]] bool measurable(std::uint64_t size) const {
     return size % file_.alignment() == 0 && size <= file_.size() / 2;
   }
@@ -68,7 +68,7 @@ Status Measurer::fill() {
   const double deadline = start_ + options_.seconds * fill_share;
   SLUICE_CHECK(file_.grow(size, [&] {
     progress_(fill_share * static_cast<double>(file_.size()) / static_cast<double>(size), "writing its file");
-    return options_.file != 0 || now() < deadline;
+    return options_.file != 0 || steady_seconds() < deadline;
   }));
   out_.bytes_written += file_.size();
   if (file_.size() < 4 * file_.alignment()) {
@@ -125,14 +125,14 @@ bool Measurer::sure(const Samples& samples) const {
 // Bursts of the four tests in turn, so that whatever drifts drifts for all of them.
 Status Measurer::measure_point(std::uint64_t size, double seconds) {
   Samples& samples = samples_[size];
-  const double deadline = now() + seconds;
+  const double deadline = steady_seconds() + seconds;
   do {
     for (std::size_t i = 0; i < test_count; ++i) {
       if (!sure(samples[i])) {
         SLUICE_CHECK(burst(static_cast<Test>(i), size, samples[i]));
       }
     }
-  } while (!sure(samples) && now() < deadline);
+  } while (!sure(samples) && steady_seconds() < deadline);
   return {};
 }
 
@@ -220,7 +220,7 @@ Result<Curves> Measurer::run() {
                                   [&](const auto& row) { return sure(row.second); });
   out_.file = file_.size();
   out_.largest = candidates_.back();
-  out_.seconds = now() - start_;
+  out_.seconds = steady_seconds() - start_;
   return out_;
 }
 

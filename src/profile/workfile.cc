@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <random>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 namespace sluice {
@@ -19,10 +19,6 @@ namespace {
 
 constexpr std::uint64_t piece = std::uint64_t{1} << 20;
 constexpr std::uint64_t page = 4096;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Error cannot(const Errno& number, std::string_view what, const std::string& folder) {
   Error out = number.fail(fmt::format("cannot {} in {}", what, quote(folder)));
@@ -102,7 +98,7 @@ Status WorkFile::reserve_buffer(std::uint64_t length) {
 
 Result<double> WorkFile::timed(bool write, bool sync, std::uint64_t offset, std::uint64_t length) {
   SLUICE_CHECK(reserve_buffer(length));
-  const double start = now();
+  const double start = steady_seconds();
   for (std::uint64_t done = 0; done < length;) {
     const auto at = static_cast<off_t>(offset + done);
     const ssize_t moved = write ? sys().pwrite(fd_.get(), buffer_.get() + done, length - done, at)
@@ -119,7 +115,7 @@ Result<double> WorkFile::timed(bool write, bool sync, std::uint64_t offset, std:
   if (sync && sys().fsync(fd_.get()) != 0) {
     return cannot(Errno(), "sync a file", folder_);
   }
-  return now() - start;
+  return steady_seconds() - start;
 }
 
 Result<double> WorkFile::read(std::uint64_t offset, std::uint64_t length) {
