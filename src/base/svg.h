@@ -1,6 +1,7 @@
 // A line chart as SVG text that any browser opens: axes with round ticks, linear or logarithmic, a legend.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ struct Point {
 struct Series {
   std::string name;
   std::vector<Point> points;
-  bool markers = false;  // a dot at every point: measured values
+  bool markers = false;          // a dot at every point: measured values
+  std::vector<Point> dots = {};  // measured values beside a line that does not go through them
 };
 
 enum class Unit { number, bytes, rate, seconds };  // how tick labels are written
@@ -34,5 +36,7 @@ struct Chart {
 
 // Points that are not finite, or not positive on a logarithmic axis, are left out and the line breaks there.
 std::string draw(const Chart& chart);
+// One below another.
+std::string draw(std::span<const Chart> charts);
 
 }  // namespace sluice

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/svg.h"
 #include "base/text.h"
 
 namespace sluice {
@@ -65,34 +64,6 @@ TEST(Wrap, BreaksAtBlanks) {
   EXPECT_EQ(wrap("one two three", 9, 2), "  one two\n  three\n");
   EXPECT_EQ(wrap("unbreakable", 4, 0), "unbreakable\n");
   EXPECT_EQ(wrap("", 4, 0), "");
-}
-
-TEST(Chart, LeavesOutWhatCannotBeDrawn) {
-  Chart chart{
-      .title = "a < b & \"c\"",
-      .x = {.title = "size", .unit = Unit::bytes, .logarithmic = true},
-      .y = {.title = "rate", .unit = Unit::rate, .logarithmic = true},
-      .series = {
-          {.name = "one", .points = {{512, 1e6}, {1024, 0}, {4096, 1e8}, {8192, 2e8}}, .markers = true}}};
-  const std::string text = draw(chart);
-  EXPECT_NE(text.find("a &lt; b &amp; &quot;c&quot;"), std::string::npos);
-  EXPECT_EQ(text.find("nan"), std::string::npos);
-  EXPECT_EQ(text.find("inf"), std::string::npos);
-  // The line is broken where the zero was: two moves, one of them followed by a line; three dots.
-  EXPECT_NE(text.find(" M"), std::string::npos);
-  std::size_t dots = 0;
-  for (std::size_t at = text.find("<circle"); at != std::string::npos; at = text.find("<circle", at + 1)) {
-    ++dots;
-  }
-  EXPECT_EQ(dots, 3U);
-  EXPECT_NE(text.find(">4K<"), std::string::npos);
-}
-
-TEST(Chart, DrawsEmptyAndFlatData) {
-  EXPECT_NE(draw({}).find("</svg>"), std::string::npos);
-  const Chart flat{
-      .title = "", .x = {}, .y = {}, .series = {{.name = "", .points = {{1, 5}, {1, 5}}, .markers = false}}};
-  EXPECT_EQ(draw(flat).find("nan"), std::string::npos);
 }
 
 }  // namespace

@@ -161,6 +161,29 @@ std::string escape(std::string_view text) {
   return out;
 }
 
+std::string escape_xml(std::string_view text) {
+  std::string out;
+  for (const char c : escape(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
 std::string quote(std::string_view text) {
   return "'" + escape(text) + "'";
 }

@@ -23,6 +23,8 @@ std::size_t characters(std::string_view text);
 // Unambiguous on a terminal: control characters, bytes that are not UTF-8 and the backslash itself become
 // \n, \t, \xHH, \\. Text without them comes back unchanged.
 std::string escape(std::string_view text);
+// The escaped text for XML and HTML, inside of an element or of an attribute.
+std::string escape_xml(std::string_view text);
 // The escaped text between single quotes, for messages.
 std::string quote(std::string_view text);
 

@@ -22,6 +22,10 @@ TEST(Escape, MakesOddBytesVisibleAndDistinct) {
   EXPECT_EQ(escape("\xe2\x80\xae"), "\\xe2\\x80\\xae");  // right-to-left override hides file names
 }
 
+TEST(Escape, XmlIsNeverMarkup) {
+  EXPECT_EQ(escape_xml("<a href=\"x\">&\n"), "&lt;a href=&quot;x&quot;&gt;&amp;\\n");
+}
+
 TEST(Width, CountsColumns) {
   EXPECT_EQ(width("abc"), 3U);
   EXPECT_EQ(width("größe"), 5U);
