@@ -33,6 +33,8 @@ constexpr std::array fields = std::to_array<ModelField>({
     {"read-bandwidth", Quantity::rate, &Model::read_bandwidth, "bytes a second, of all reads together"},
     {"write-bandwidth", Quantity::rate, &Model::write_bandwidth,
      "bytes a second, of all writes to the medium together"},
+    {"block", Quantity::size, &Model::block,
+     "what the medium writes at once: a write that covers a part of a block first reads that block"},
     {"parallel", Quantity::count, &Model::parallel, "requests that are served at the same time"},
     {"queue-depth", Quantity::count, &Model::queue_depth,
      "waiting requests among which the device chooses the nearest to its head"},

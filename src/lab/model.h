@@ -25,6 +25,7 @@ struct Model {
   double rpm = 0;
   double read_bandwidth = 0;
   double write_bandwidth = 0;
+  double block = 0;
   double parallel = 1;
   double queue_depth = 32;
   double iops = 0;

@@ -184,7 +184,12 @@ void Timing::destage(Instant when) {
     at = cached_.begin();
   }
   const auto [offset, length] = *at;
-  const std::uint64_t piece = std::min(length, destage_piece);
+  std::uint64_t piece = std::min(length, destage_piece);
+  if (const auto block = static_cast<std::uint64_t>(model_.block); piece < length && block > 0) {
+    const std::uint64_t beyond =
+        (offset + piece) % block;  // a cut in the middle of a block would cost a read
+    piece -= beyond < piece ? beyond : 0;
+  }
   cached_.erase(at);
   if (piece < length) {
     cached_[offset + piece] = length - piece;
@@ -230,6 +235,20 @@ Timing::Channel& Timing::earliest_channel() {
                            [](const Channel& a, const Channel& b) { return a.free_at < b.free_at; });
 }
 
+// What a write to the medium reads first: the block at its start and the block at its end, where it covers a
+// part of them only. The start of a piece that continues another was paid for as that one's end.
+Instant Timing::partial_blocks(std::uint64_t offset, std::uint64_t length, bool continues) const {
+  const auto block = static_cast<std::uint64_t>(model_.block);
+  if (block == 0 || length == 0) {
+    return Instant::zero();
+  }
+  const std::uint64_t end = offset + length;
+  const bool at_start = !continues && offset % block != 0;
+  const bool at_end = end % block != 0 && !(at_start && offset / block == end / block);
+  const Instant one = seconds(model_.read_latency) + transfer(block, model_.read_bandwidth);
+  return (at_start ? one : Instant::zero()) + (at_end ? one : Instant::zero());
+}
+
 // When a request is done that some channel takes at `when`.
 Instant Timing::serve(Op op, std::uint64_t offset, std::uint64_t length, Instant arrived, Instant when) {
   const auto continued = std::find_if(channels_.begin(), channels_.end(), [&](const Channel& channel) {
@@ -245,6 +264,9 @@ Instant Timing::serve(Op op, std::uint64_t offset, std::uint64_t length, Instant
     gate_ = model_.iops > 0 ? start + seconds(1 / model_.iops) : Instant::zero();
     start += latency(op == Op::read ? model_.read_latency : model_.write_latency);
     start += positioning(channel, offset, start);
+  }
+  if (op == Op::write) {
+    start += partial_blocks(offset, length, continues);
   }
   const Instant moving = transfer(length, op == Op::read ? model_.read_bandwidth : model_.write_bandwidth);
   bus_free_ = bus + moving;

@@ -6,7 +6,7 @@
 // the same operation to the device and pays for its bytes only; so a large request that the kernel cut into
 // pieces costs what the whole would. Writes go into the cache while it has room, and from there to the
 // medium, in the order of the head's way, when nothing else waits, when the cache is full or when a flush
-// asks for it.
+// asks for it. Where the medium has blocks, a write that covers one in part reads it first.
 #pragma once
 
 #include <cstdint>
@@ -85,6 +85,7 @@ class Timing {
   void finish_flushes(Instant when);
   void accept_write(const Request& request, Instant when);
   [[nodiscard]] bool cache_has_room(std::uint64_t length) const;
+  [[nodiscard]] Instant partial_blocks(std::uint64_t offset, std::uint64_t length, bool continues) const;
   Instant serve(Op op, std::uint64_t offset, std::uint64_t length, Instant arrived, Instant when);
   [[nodiscard]] Instant positioning(const Channel& channel, std::uint64_t offset, Instant when) const;
   [[nodiscard]] std::size_t nearest_waiting(Instant when) const;

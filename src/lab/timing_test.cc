@@ -136,6 +136,39 @@ TEST(Timing, OneRequestAfterAnotherPaysEachTimeAlsoWhenItContinues) {
       milliseconds(10));
 }
 
+// A block of 16 KiB costs 1 ms + 1 ms to read.
+TEST(Timing, AWriteReadsTheBlocksThatItCoversInPart) {
+  Bench bench({.read_latency = 0.001,
+               .write_latency = 0.003,
+               .read_bandwidth = 16 * 1000.0 * kilo,
+               .block = 16.0 * kilo});
+  EXPECT_EQ(bench.take(Op::write, mega, 32 * kilo), milliseconds(3)) << "whole blocks";
+  EXPECT_EQ(bench.take(Op::write, 2 * mega, 20 * kilo), milliseconds(5)) << "the end";
+  EXPECT_EQ(bench.take(Op::write, 3 * mega + 4 * kilo, 12 * kilo), milliseconds(5)) << "the start";
+  EXPECT_EQ(bench.take(Op::write, 4 * mega + 4 * kilo, 20 * kilo), milliseconds(7)) << "both";
+  EXPECT_EQ(bench.take(Op::write, 5 * mega + 4 * kilo, 4 * kilo), milliseconds(5))
+      << "one block is read once";
+  EXPECT_EQ(bench.take(Op::read, 6 * mega + 4 * kilo, 4 * kilo), microseconds(1250)) << "reads do not care";
+}
+
+TEST(Timing, APieceThatContinuesDoesNotReadTheBlockAtItsStart) {
+  Bench bench({.read_latency = 0.001, .write_latency = 0.003, .block = 16.0 * kilo});
+  bench.submit(Op::write, 0, 20 * kilo);
+  bench.submit(Op::write, 20 * kilo, 12 * kilo);
+  bench.wait();
+  EXPECT_EQ((bench.wait().at - std::chrono::seconds(100)), milliseconds(4)) << "for the first one's end";
+}
+
+TEST(Timing, ThroughTheCachePartsOfBlocksArePaidWhenDestaged) {
+  const Model model{.read_latency = 0.001, .block = 22.0 * kilo, .cache = 64.0 * mega};
+  Bench whole(model);
+  EXPECT_EQ(whole.take(Op::write, 0, 22 * 64 * kilo), Instant::zero());
+  EXPECT_EQ(whole.take(Op::flush, 0, 0), Instant::zero()) << "destaged in pieces of whole blocks";
+  Bench part(model);
+  EXPECT_EQ(part.take(Op::write, 4 * kilo, 22 * 64 * kilo), Instant::zero());
+  EXPECT_EQ(part.take(Op::flush, 0, 0), milliseconds(2));
+}
+
 TEST(Timing, RequestsPerSecondAreLimited) {
   Bench bench({.read_latency = 0.0001, .parallel = 64, .iops = 1000});
   const Instant time = bench.stream(32, 1000, [&](int i) { bench.submit(Op::read, random_offset(i), 4096); });
