@@ -37,6 +37,14 @@ struct FileRow {
   bool operator==(const FileRow&) const = default;
 };
 
+// What was measured of a place.
+struct ProfileRow {
+  std::string place;       // PlaceRow::id
+  std::int64_t taken = 0;  // seconds since 1970
+  std::string body;        // JSON
+  bool operator==(const ProfileRow&) const = default;
+};
+
 class Catalog {
  public:
   enum class Mode { read, write };
@@ -55,6 +63,10 @@ class Catalog {
   virtual Result<std::vector<FileRow>> files() = 0;       // by path
   // Sum of FileRow::promised on one place.
   virtual Result<std::uint64_t> promised(std::string_view place_id) = 0;
+
+  virtual Status put_profile(const ProfileRow& row) = 0;  // replaces an earlier one of the place
+  virtual Result<std::optional<ProfileRow>> find_profile(std::string_view place_id) = 0;
+  virtual Result<std::vector<std::string>> profiles() = 0;  // the places that have one, by id
 
   // What it is and where, for messages: "SQLite catalog '/home/u/.local/state/sluice/catalog.db'".
   [[nodiscard]] virtual std::string description() const = 0;

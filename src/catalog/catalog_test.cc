@@ -38,6 +38,23 @@ TEST_P(CatalogRows, NothingIsThereAtFirst) {
   EXPECT_EQ(catalog->promised("x").value(), 0U);
   EXPECT_TRUE(catalog->remove_file("/x"));
   EXPECT_TRUE(catalog->put_places({}));
+  EXPECT_EQ(catalog->find_profile("x").value(), std::nullopt);
+  EXPECT_TRUE(catalog->profiles().value().empty());
+}
+
+TEST_P(CatalogRows, TheLastProfileOfAPlaceComesBack) {
+  auto catalog = open();
+  const ProfileRow first{.place = "b\n\xff", .taken = 1, .body = "{}"};
+  const ProfileRow second{.place = first.place, .taken = 2, .body = std::string(100'000, 'x')};
+  ASSERT_TRUE(catalog->put_profile(first));
+  ASSERT_TRUE(catalog->put_profile({.place = "a", .taken = 3, .body = ""}));
+  ASSERT_TRUE(catalog->put_profile(second));
+  catalog.reset();
+  catalog = open(kRead);
+  EXPECT_EQ(catalog->find_profile(second.place).value(), second);
+  EXPECT_EQ(catalog->profiles().value(), (std::vector<std::string>{"a", second.place}));
+  EXPECT_EQ(test::raw_sql(folder_ / "c.db", "SELECT taken FROM readable_profiles WHERE place = 'a'"),
+            "1970-01-01 00:00:03\n");
 }
 
 TEST_P(CatalogRows, PlacesComeBackSortedAndReplaced) {
@@ -163,7 +180,7 @@ TEST_P(CatalogRows, ReadingChangesNoRow) {
   ASSERT_TRUE(open()->put_file(test::file_row("/a")));
   const auto catalog = open(kRead);
   for (const Status& status : {catalog->put_file(test::file_row("/b")), catalog->remove_file("/a"),
-                               catalog->put_places({place("a")})}) {
+                               catalog->put_places({place("a")}), catalog->put_profile({})}) {
     ASSERT_FALSE(status);
     EXPECT_NE(status.error().text().find("opened for reading"), std::string::npos);
   }

@@ -65,7 +65,20 @@ CREATE VIEW readable_files AS
   FROM files;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1};
+// Bodies are long, hence a rowid: the index on place is then small enough to be read as a list of places.
+constexpr const char* kVersion2 = R"sql(
+CREATE TABLE profiles (
+  place BLOB NOT NULL PRIMARY KEY,
+  taken INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+
+CREATE VIEW readable_profiles AS
+  SELECT CAST(place AS TEXT) AS place, datetime(taken, 'unixepoch') AS taken, body
+  FROM profiles;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2};
 
 struct Header {
   std::int64_t application = 0;

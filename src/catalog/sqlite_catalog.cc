@@ -53,6 +53,11 @@ Status SqliteCatalog::prepare() {
       {&remove_file_, "DELETE FROM files WHERE path = ?1"},
       {&files_, "SELECT path, intent, place, promised FROM files ORDER BY path"},
       {&promised_, "SELECT high, low FROM promises WHERE place = ?1"},
+      {&put_profile_,
+       "INSERT INTO profiles (place, taken, body) VALUES (?1, ?2, ?3) ON CONFLICT (place) DO UPDATE "
+       "SET taken = ?2, body = ?3"},
+      {&find_profile_, "SELECT place, taken, body FROM profiles WHERE place = ?1"},
+      {&profiles_, "SELECT place FROM profiles ORDER BY place"},
   };
   for (const auto& [statement, sql] : all) {
     SLUICE_TRY(*statement, database_.prepare(sql));
@@ -199,6 +204,36 @@ Result<std::uint64_t> SqliteCatalog::promised(std::string_view place_id) {
     return std::numeric_limits<std::uint64_t>::max();
   }
   return (whole << 32) | (low & 0xFFFFFFFF);
+}
+
+Status SqliteCatalog::put_profile(const ProfileRow& row) {
+  return change([&] {
+    return Use(database_, put_profile_).bytes(row.place).number(row.taken).text(row.body).finish();
+  });
+}
+
+Result<std::optional<ProfileRow>> SqliteCatalog::find_profile(std::string_view place_id) {
+  SLUICE_CHECK(database_.usable());
+  Use use(database_, find_profile_);
+  SLUICE_TRY(const bool found, use.bytes(place_id).step());
+  SLUICE_CHECK(check_unchanged());
+  return found ? std::optional(
+                     ProfileRow{.place = use.bytes_at(0), .taken = use.number_at(1), .body = use.bytes_at(2)})
+               : std::nullopt;
+}
+
+Result<std::vector<std::string>> SqliteCatalog::profiles() {
+  SLUICE_CHECK(database_.usable());
+  std::vector<std::string> out;
+  Use use(database_, profiles_);
+  for (;;) {
+    SLUICE_TRY(const bool row, use.step());
+    if (!row) {
+      SLUICE_CHECK(check_unchanged());
+      return out;
+    }
+    out.push_back(use.bytes_at(0));
+  }
 }
 
 std::string SqliteCatalog::description() const {

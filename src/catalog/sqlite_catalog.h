@@ -32,6 +32,10 @@ class SqliteCatalog final : public Catalog {
   Result<std::vector<FileRow>> files() override;
   Result<std::uint64_t> promised(std::string_view place_id) override;
 
+  Status put_profile(const ProfileRow& row) override;
+  Result<std::optional<ProfileRow>> find_profile(std::string_view place_id) override;
+  Result<std::vector<std::string>> profiles() override;
+
   [[nodiscard]] std::string description() const override;
 
  private:
@@ -50,6 +54,9 @@ class SqliteCatalog final : public Catalog {
   Statement remove_file_;
   Statement files_;
   Statement promised_;
+  Statement put_profile_;
+  Statement find_profile_;
+  Statement profiles_;
 };
 
 }  // namespace sluice

@@ -36,6 +36,11 @@ class MemoryCatalog final : public Catalog {
   Status remove_file(std::string_view /*path*/) override { return {}; }
   Result<std::vector<FileRow>> files() override { return std::vector<FileRow>{}; }
   Result<std::uint64_t> promised(std::string_view /*place_id*/) override { return std::uint64_t{0}; }
+  Status put_profile(const ProfileRow& /*row*/) override { return {}; }
+  Result<std::optional<ProfileRow>> find_profile(std::string_view /*place_id*/) override {
+    return std::optional<ProfileRow>();
+  }
+  Result<std::vector<std::string>> profiles() override { return std::vector<std::string>(); }
   [[nodiscard]] std::string description() const override { return "memory"; }
 
   std::map<std::string, PlaceRow> all;
