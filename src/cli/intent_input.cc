@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "intent/attribute.h"
+#include "intent/presets.h"
 
 namespace sluice {
 
@@ -50,7 +51,11 @@ std::vector<Section> vocabulary_section() {
   for (const WordInfo& word : vocabulary()) {
     (word.constraint ? constraints : descriptions).rows.emplace_back(word.syntax, word.meaning);
   }
-  return {std::move(constraints), std::move(descriptions)};
+  Section signatures{.title = "Signatures that ship (use as `sig NAME`)", .rows = {}};
+  for (const Preset& preset : presets()) {
+    signatures.rows.emplace_back(preset.name, fmt::format("{}: {}", preset.about, preset.words));
+  }
+  return {std::move(constraints), std::move(descriptions), std::move(signatures)};
 }
 
 }  // namespace sluice

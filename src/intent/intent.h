@@ -47,6 +47,8 @@ class Intent {
   [[nodiscard]] std::optional<std::uint64_t> request_size() const {
     return first<std::uint64_t>(Slot::request_size);
   }
+  // Of strided(S): from the start of one request to the start of the next.
+  [[nodiscard]] std::optional<std::uint64_t> stride() const { return first<std::uint64_t>(Slot::pattern); }
   [[nodiscard]] std::optional<Duration> mttdl() const { return first<Duration>(Slot::mttdl); }
   [[nodiscard]] std::optional<double> loss_probability() const { return first<double>(Slot::availability); }
   [[nodiscard]] std::optional<Duration> lifetime() const;  // of availability, where given

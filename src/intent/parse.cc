@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "intent/presets.h"
 
 namespace sluice {
 namespace {
@@ -383,13 +384,18 @@ bool Sigdefs::define(std::string_view name, Intent intent) {
 
 const Intent* Sigdefs::find(std::string_view name) const {
   const auto found = intents_.find(lower(name));
-  return found == intents_.end() ? nullptr : &found->second;
+  return found == intents_.end() ? find_preset(name) : &found->second;
 }
 
 std::vector<std::string_view> Sigdefs::names() const {
   std::vector<std::string_view> out;
   for (const auto& [name, intent] : intents_) {
     out.push_back(name);
+  }
+  for (const Preset& preset : presets()) {
+    if (intents_.find(preset.name) == intents_.end()) {
+      out.push_back(preset.name);
+    }
   }
   return out;
 }

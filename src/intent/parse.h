@@ -35,10 +35,10 @@ struct Fault {
 template <class T>
 using Parsed = tl::expected<T, Fault>;
 
-// Names that sigdef gave to intents. Case does not matter.
+// Names that sigdef gave to intents, and behind them the presets. Case does not matter.
 class Sigdefs {
  public:
-  // False when the name is taken.
+  // False when the name is taken by another sigdef; a preset of that name gives way.
   bool define(std::string_view name, Intent intent);
   [[nodiscard]] const Intent* find(std::string_view name) const;
   [[nodiscard]] std::vector<std::string_view> names() const;

@@ -96,7 +96,7 @@ TEST(Parse, FaultsNameTheWordItsColumnAndWhatWouldBeRight) {
       {"sig", 1, "followed by no word", ""},
       {"random;", 7, "unexpected ';'", ""},
       {"\xff", 1, "unexpected '\\xff'", ""},
-      {"hot random", 1, "unknown word 'hot'", ""},
+      {"mine random", 1, "unknown word 'mine'", ""},
   };
   for (const Bad& bad : cases) {
     const auto intent = parse_intent(bad.text);

@@ -2,10 +2,10 @@
 //
 // TOML:                                     JSON (HintStor's hints):
 //   [sigdef]                                  {"hints": [
-//   hot = "random persist"                       {"path": "out/*.dat",
+//   mine = "random persist"                      {"path": "out/*.dat",
 //   [[rule]]                                      "random": true,
 //   path = "out/*.dat"                            "totalsize": "2G",
-//   intent = "sig hot totalsize(2G)"              "availability": [0.001, "1h"]}]}
+//   intent = "sig mine totalsize(2G)"             "availability": [0.001, "1h"]}]}
 //
 // A glob that is not absolute is relative to the folder of its file. Symbolic links are not followed and
 // nothing is looked up: matching is on the text of the path.

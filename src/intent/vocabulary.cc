@@ -1,8 +1,7 @@
 #include "intent/vocabulary.h"
 
+#include <algorithm>
 #include <array>
-
-#include "base/text.h"
 
 namespace sluice {
 namespace {
@@ -76,9 +75,11 @@ std::span<const WordInfo> vocabulary() {
 }
 
 const WordInfo* find_word(std::string_view name) {
-  const std::string wanted = lower(name);
+  // Asked for every place of a plan: no copies.
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  const auto same = [&](char a, char b) { return small(a) == small(b); };
   for (const WordInfo& word : words) {
-    if (lower(word.name) == wanted) {
+    if (std::equal(word.name.begin(), word.name.end(), name.begin(), name.end(), same)) {
       return &word;
     }
   }
