@@ -10,13 +10,14 @@
 
 namespace sluice {
 
-Result<Storage> read_places(const Context& context, bool remember) {
+Result<Storage> read_places(const Context& context, bool remember, bool profiles) {
   Progress progress;
   const StorageOptions options{.discover = {.system = context.options.text("system"),
                                             .timeout = context.options.duration("timeout"),
                                             .progress = [&](std::string_view text) { progress.show(text); }},
                                .catalog = context.options.text("catalog"),
-                               .remember = remember};
+                               .remember = remember,
+                               .profiles = profiles};
   SLUICE_TRY(Storage storage, survey(context.config, options));
   for (const std::string& warning : storage.warnings) {
     log::warn("{}", warning);

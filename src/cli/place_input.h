@@ -15,8 +15,8 @@ inline constexpr Option option_system = {
         "nothing is remembered"};
 
 // The storage by these options; what did not work is said on standard error. With `remember`, what was seen
-// is written to the catalog.
-Result<Storage> read_places(const Context& context, bool remember);
+// is written to the catalog; with `profiles`, what was measured is read from it.
+Result<Storage> read_places(const Context& context, bool remember, bool profiles = false);
 
 // The place that is called so, or whose folder or mount point the path is; a name that is none is an error.
 Result<Place> named_place(const std::vector<Place>& places, const std::string& name);

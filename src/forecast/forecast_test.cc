@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "forecast/measured.h"
 #include "forecast/reliability.h"
 #include "forecast/throughput.h"
 #include "intent/parse.h"
@@ -46,10 +47,99 @@ TEST(Throughput, FollowsEquation3) {
               1000001 / (0.0004 + 245 * 4096 / 105e6), 1);
   // Random adds the seek.
   EXPECT_NEAR(rate(hdd(), 1 << 30, Pattern::random), (1 << 30) / (0.17 + (1 << 30) / 125e6), 1);
-  EXPECT_NEAR(rate(hdd(), 1 << 30, Pattern::strided), rate(hdd(), 1 << 30, Pattern::random), 1);
   // Both directions alike: the mean of the times.
   EXPECT_NEAR(rate(nfs(), 1 << 20, Pattern::sequential, Operation::readwrite),
               (1 << 20) / (0.0004 + ((1 << 20) / 103e6 + (1 << 20) / 105e6) / 2), 1);
+}
+
+TEST(Throughput, StridesThatLeaveNothingOutAreSequential) {
+  const auto strided = [](std::uint64_t stride) {
+    return throughput(hdd(),
+                      {.pattern = Pattern::strided, .request = 1 << 20, .stride = stride, .assumed = {}})
+        .rate;
+  };
+  EXPECT_EQ(strided(1 << 21), rate(hdd(), 1 << 20, Pattern::random));
+  EXPECT_EQ(strided(1 << 20), rate(hdd(), 1 << 20));
+  EXPECT_EQ(strided(4096), rate(hdd(), 1 << 20));
+}
+
+TEST(Throughput, StreamsShareBandwidthAndIops) {
+  const auto together = [](const DeviceModel& model, std::uint64_t request, unsigned streams) {
+    return throughput(model, {.request = request, .streams = streams, .assumed = {}}).rate;
+  };
+  DeviceModel model = nfs();
+  model.iops = 1e6;
+  const double one = together(model, 4096, 1);
+  EXPECT_NEAR(together(model, 4096, 2), 2 * one, 1e-6 * one);
+  EXPECT_NEAR(together(model, 4096, 1000), 103e6, 1);      // the bandwidth
+  EXPECT_NEAR(together(nfs(), 4096, 1000), 4096e3, 1e-3);  // the IOPS
+  // Each is sequential, but the head goes from one to the other.
+  model.seek = 0.1;
+  EXPECT_LT(together(model, 4096, 2), one);
+}
+
+TEST(Throughput, TheModeComesFromSyncOrTheUsage) {
+  const auto workload = [](std::string_view words, const Usage& usage = {}) {
+    return workload_of(*parse_intent(words), usage);
+  };
+  EXPECT_EQ(workload("").mode, Mode::direct);
+  EXPECT_EQ(workload("sync").mode, Mode::synced);
+  EXPECT_EQ(workload("", {.mode = Mode::buffered, .streams = {}}).mode, Mode::buffered);
+  EXPECT_EQ(workload("", {.mode = {}, .streams = 7}).streams, 7U);
+  EXPECT_EQ(workload("strided(3K) size-per-IO(1K)").gap(), 2048U);
+  EXPECT_EQ(workload("strided(1K) size-per-IO(3K)").gap(), 0U);
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(workload("read random size-per-IO(1K)").assumed, (Words{"--io direct", "--streams 1"}));
+  EXPECT_EQ(workload("read random size-per-IO(1K) sync", {.mode = {}, .streams = 1}).assumed, Words{});
+}
+
+TEST(Throughput, ThePageCacheIsDoubtNotSpeed) {
+  const Throughput direct = throughput(nfs(), {.assumed = {}});
+  const Throughput buffered = throughput(nfs(), {.mode = Mode::buffered, .assumed = {}});
+  EXPECT_EQ(direct.rate, buffered.rate);
+  EXPECT_LT(buffered.low, direct.low);
+  EXPECT_GT(buffered.high, direct.high);
+  EXPECT_NE(explain_throughput(nfs(), {.mode = Mode::buffered, .assumed = {}}).find("page cache"),
+            std::string::npos);
+}
+
+// A place that was measured: seconds = base + size / rate, of direct requests only.
+Profile profile(double read_base, double write_base) {
+  const auto curve = [](double base) {
+    std::vector<Measured> points;
+    for (std::uint64_t size = 4096; size <= (1 << 24); size *= 4) {
+      points.push_back({.size = size, .seconds = base + static_cast<double>(size) / 1e8, .half = base / 20});
+    }
+    return fit(points, {});
+  };
+  Profile out;
+  for (std::size_t i = 0; i < direct_count; ++i) {
+    out.curves[i] = curve((accesses[i].write ? write_base : read_base) * (accesses[i].random ? 10 : 1));
+  }
+  return out;
+}
+
+TEST(Measured, ThroughputIsThatOfTheCurves) {
+  const Profile measured = profile(1e-3, 3e-3);
+  const auto of = [&](Operation operation, Pattern pattern) {
+    const auto found = measured_throughput(
+        measured, {.pattern = pattern, .operation = operation, .request = 1 << 20, .assumed = {}});
+    EXPECT_TRUE(found);
+    EXPECT_LE(found->low, found->rate);
+    EXPECT_LE(found->rate, found->high);
+    EXPECT_GT(found->low, 0);
+    return (1 << 20) / found->rate;
+  };
+  const double transfer = (1 << 20) / 1e8;
+  EXPECT_NEAR(of(Operation::read, Pattern::sequential), 1e-3 + transfer, 1e-5);
+  EXPECT_NEAR(of(Operation::write, Pattern::sequential), 3e-3 + transfer, 1e-5);
+  EXPECT_NEAR(of(Operation::readwrite, Pattern::sequential), 2e-3 + transfer, 1e-5);
+  EXPECT_NEAR(of(Operation::write, Pattern::random), 30e-3 + transfer, 1e-4);
+}
+
+TEST(Measured, WhatWasNotMeasuredIsNotGuessed) {
+  EXPECT_FALSE(measured_throughput(profile(1e-3, 1e-3), {.mode = Mode::buffered, .assumed = {}}));
+  EXPECT_FALSE(measured_throughput(Profile{}, {.assumed = {}}));
 }
 
 TEST(Throughput, CrossesWhereThePaperSays) {
@@ -79,7 +169,7 @@ TEST(Throughput, SurvivesPlacesThatKnowNothing) {
   const Throughput nothing = throughput(model_of(Place{}), workload_of(Intent{}));
   EXPECT_TRUE(std::isfinite(nothing.rate));
   EXPECT_GT(nothing.rate, 0);
-  EXPECT_EQ(workload_of(Intent{}).assumed.size(), 3U);
+  EXPECT_EQ(workload_of(Intent{}).assumed.size(), 5U);
 }
 
 TEST(Uber, FollowsEquation1) {

@@ -15,6 +15,7 @@ namespace {
 struct Cost {
   double latency = 0;  // with the seek, where there is one
   double moved = 0;    // bytes, whole chunks
+  double busy = 0;     // seconds in which they move, and no others can
   double seconds = 0;
   double iops = 0;  // the device's limit for such requests
   bool amplified = false;
@@ -25,26 +26,29 @@ Cost cost(const DeviceModel& model, const Workload& workload, bool writes) {
   const double moved = std::ceil(size / model.chunk) * model.chunk;
   // Only a write has to read the rest of its last chunk first.
   const bool amplified = writes && moved != size;
-  const double latency = model.latency + (workload.pattern == Pattern::sequential ? 0 : model.seek);
-  const double transfer = moved / (writes ? model.write_bandwidth : model.read_bandwidth);
-  const double extra = amplified ? model.chunk / model.read_bandwidth : 0;
+  const bool seeks = workload.pattern == Pattern::random || workload.gap() > 0 || workload.streams > 1;
+  const double latency = model.latency + (seeks ? model.seek : 0);
+  const double busy = moved / (writes ? model.write_bandwidth : model.read_bandwidth) +
+                      (amplified ? model.chunk / model.read_bandwidth : 0);
   return {.latency = latency,
           .moved = moved,
-          .seconds = latency + transfer + extra,
+          .busy = busy,
+          .seconds = latency + busy,
           .iops = amplified ? model.iops / 2 : model.iops,
           .amplified = amplified};
 }
 
-double limited_seconds(const Cost& cost) {
-  return std::max(cost.seconds, 1 / cost.iops);
+double limited_seconds(const Cost& cost, unsigned streams) {
+  return std::max({cost.seconds / streams, cost.busy, 1 / cost.iops});
 }
 
 constexpr double doubt_of_stated = 1.25;
 constexpr double doubt_of_default = 3;
+constexpr double doubt_of_buffered = 10;  // memory may take it all, or none
 
 }  // namespace
 
-Workload workload_of(const Intent& intent) {
+Workload workload_of(const Intent& intent, const Usage& usage) {
   Workload out;
   if (const auto pattern = intent.pattern()) {
     out.pattern = *pattern;
@@ -60,6 +64,19 @@ Workload workload_of(const Intent& intent) {
     out.request = *request;
   } else {
     out.assumed.push_back(fmt::format("size-per-IO({})", print_size(out.request)));
+  }
+  out.stride = intent.stride().value_or(0);
+  if (intent.is("sync")) {
+    out.mode = Mode::synced;
+  } else if (usage.mode) {
+    out.mode = *usage.mode;
+  } else {
+    out.assumed.emplace_back("--io direct");
+  }
+  if (usage.streams) {
+    out.streams = *usage.streams;
+  } else {
+    out.assumed.emplace_back("--streams 1");
   }
   return out;
 }
@@ -93,21 +110,25 @@ DeviceModel model_of(const Place& place) {
 }
 
 double request_seconds(const DeviceModel& model, const Workload& workload) {
+  const auto seconds = [&](bool writes) {
+    return limited_seconds(cost(model, workload, writes), workload.streams);
+  };
   switch (workload.operation) {
     case Operation::read:
-      return limited_seconds(cost(model, workload, false));
+      return seconds(false);
     case Operation::write:
-      return limited_seconds(cost(model, workload, true));
+      return seconds(true);
     case Operation::readwrite:
-      return (limited_seconds(cost(model, workload, false)) + limited_seconds(cost(model, workload, true))) /
-             2;
+      return (seconds(false) + seconds(true)) / 2;
   }
   return 0;
 }
 
 Throughput throughput(const DeviceModel& model, const Workload& workload) {
   const double rate = static_cast<double>(workload.request) / request_seconds(model, workload);
-  return {.rate = rate, .low = rate / model.doubt, .high = rate * model.doubt};
+  const double doubt =
+      workload.mode == Mode::buffered ? std::max(model.doubt, doubt_of_buffered) : model.doubt;
+  return {.rate = rate, .low = rate / doubt, .high = rate * doubt};
 }
 
 std::string explain_throughput(const DeviceModel& model, const Workload& workload) {
@@ -122,8 +143,17 @@ std::string explain_throughput(const DeviceModel& model, const Workload& workloa
                          human_size(static_cast<std::uint64_t>(model.chunk)));
     }
     out += fmt::format(" = {}", human_duration(one.seconds));
-    if (1 / one.iops > one.seconds) {
+    if (workload.streams > 1) {
+      out += fmt::format(", {} streams at once", workload.streams);
+    }
+    const double share = one.seconds / workload.streams;
+    if (1 / one.iops > std::max(share, one.busy)) {
       out += fmt::format(", held to {:.0f} IOPS", one.iops);
+    } else if (one.busy > share) {
+      out += ", held to the bandwidth";
+    }
+    if (workload.mode == Mode::buffered) {
+      out += "; the page cache is not modelled";
     }
     return out;
   };

@@ -16,8 +16,9 @@ Json to_json(const Plan& plan, const std::vector<std::string>& warnings) {
     row["mttdl"] = number_or_null(candidate.mttdl);
     row["loss_probability"] = number_or_null(candidate.loss_probability);
     row["lifetime"] = number_or_null(candidate.lifetime);
-    row["why"] = candidate.why;
-    row["arithmetic"] = candidate.arithmetic;
+    const Reasons reasons = explain(plan, candidate);
+    row["why"] = reasons.why;
+    row["arithmetic"] = reasons.arithmetic;
     ranking.push_back(std::move(row));
   }
   Json rejected = Json::array();
@@ -31,7 +32,9 @@ Json to_json(const Plan& plan, const std::vector<std::string>& warnings) {
   const Ranked* chosen = plan.chosen();
   Json out;
   out["intent"] = print(plan.intent);
-  out["assumed"] = plan.assumed;
+  out["assumed"] = plan.workload.assumed;
+  out["io"] = print(plan.workload.mode);
+  out["streams"] = plan.workload.streams;
   out["chosen"] = chosen != nullptr ? Json(chosen->place) : Json(nullptr);
   out["ranking"] = std::move(ranking);
   out["rejected"] = std::move(rejected);

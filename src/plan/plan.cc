@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "forecast/measured.h"
 #include "forecast/reliability.h"
 
 namespace sluice {
@@ -92,13 +93,45 @@ void check_reliability(const Intent& intent, const Reliability& reliability, con
   }
 }
 
-Ranked forecast(const Intent& intent, const Workload& workload, const Place& place,
-                const Reliability& reliability) {
-  const DeviceModel model = model_of(place);
+std::optional<Throughput> measured(const Evidence* evidence, const Workload& workload) {
+  return evidence != nullptr && evidence->profile ? measured_throughput(*evidence->profile, workload)
+                                                  : std::nullopt;
+}
+
+// Why there is no forecast from a profile.
+std::string unmeasured_because(const Evidence* evidence, const Workload& workload) {
+  if (evidence == nullptr) {
+    return "no profile yet";
+  }
+  return evidence->profile ? fmt::format("its profile lacks {} requests of this kind", print(workload.mode))
+                           : evidence->why_not;
+}
+
+std::string result_text(const Throughput& throughput) {
+  return fmt::format("{}, between {} and {}", human_rate(throughput.rate), human_rate(throughput.low),
+                     human_rate(throughput.high));
+}
+
+// Three digits decide; what is closer than that is a tie.
+double rounded(double value) {
+  if (value <= 0) {
+    return 0;
+  }
+  const double scale = std::pow(10, std::floor(std::log10(value)) - 2);
+  return std::round(value / scale) * scale;
+}
+
+Ranked judge(const Intent& intent, const Workload& workload, const Place& place, const Evidence* evidence,
+             const Reliability& reliability) {
   Ranked out;
   out.place = place.name;
   out.path = place.path;
-  out.throughput = throughput(model, workload);
+  out.where = &place;
+  out.evidence = evidence;
+  const auto found = measured(evidence, workload);
+  out.throughput = found ? *found : throughput(model_of(place), workload);
+  out.merit = rounded(out.throughput.rate);
+  out.source = found ? "measured" : "traits";
   if (const auto size = intent.total_size()) {
     out.seconds = static_cast<double>(*size) / out.throughput.rate;
   }
@@ -114,32 +147,12 @@ Ranked forecast(const Intent& intent, const Workload& workload, const Place& pla
   if (place.capacity && *place.capacity > 0) {
     out.free_share = static_cast<double>(room(place)) / static_cast<double>(*place.capacity);
   }
-  out.why =
-      fmt::format("{} {}", print(place.media.value_or(Media::unknown)), explain_throughput(model, workload));
-  out.arithmetic.push_back(out.why);
-  out.arithmetic.push_back(
-      fmt::format("{} a request of {} = {}, give or take a factor of {:g}{}",
-                  human_duration(request_seconds(model, workload)), human_size(workload.request),
-                  human_rate(out.throughput.rate), model.doubt,
-                  model.doubtful.empty() ? std::string{} : fmt::format(" (defaults: {})", model.doubtful)));
-  out.arithmetic.push_back(reliability.why);
   return out;
 }
 
-// Three digits decide; what is closer than that is a tie.
-double rounded(double value) {
-  if (value <= 0) {
-    return 0;
-  }
-  const double scale = std::pow(10, std::floor(std::log10(value)) - 2);
-  return std::round(value / scale) * scale;
-}
-
 bool better(const Ranked& a, const Ranked& b) {
-  const double rate_a = rounded(a.throughput.rate);
-  const double rate_b = rounded(b.throughput.rate);
-  if (rate_a != rate_b) {
-    return rate_a > rate_b;
+  if (a.merit != b.merit) {
+    return a.merit > b.merit;
   }
   const double reliable_a = a.mttdl.value_or(0);
   const double reliable_b = b.mttdl.value_or(0);
@@ -148,15 +161,44 @@ bool better(const Ranked& a, const Ranked& b) {
 
 }  // namespace
 
-Plan make_plan(const Intent& intent, std::span<const Place> places) {
-  const Workload workload = workload_of(intent);
-  Plan out{.intent = intent, .assumed = workload.assumed, .ranking = {}, .rejected = {}};
+Reasons explain(const Plan& plan, const Ranked& row) {
+  const Workload& workload = plan.workload;
+  const DeviceModel model = model_of(*row.where);
+  const std::string_view media = print(row.where->media.value_or(Media::unknown));
+  const std::string terms = explain_throughput(model, workload);
+  Reasons out;
+  if (const auto found = measured(row.evidence, workload)) {
+    const std::string text = explain_measured(*row.evidence->profile, workload);
+    out.why = fmt::format("{} {}", media, text);
+    out.arithmetic.push_back(fmt::format("{}: {}", text, result_text(*found)));
+  } else {
+    const std::string because = unmeasured_because(row.evidence, workload);
+    out.why = fmt::format("{} {} ({})", media, terms, because);
+    out.arithmetic.push_back(fmt::format("not measured: {}", because));
+  }
+  out.arithmetic.push_back(
+      fmt::format("by traits: {}: {}{}", terms, result_text(throughput(model, workload)),
+                  model.doubtful.empty() ? std::string{} : fmt::format(" (defaults: {})", model.doubtful)));
+  out.arithmetic.push_back(reliability_of(*row.where, plan.intent.total_size()).why);
+  return out;
+}
+
+Throughput forecast(const Ranked& row, const Workload& workload) {
+  const auto found = measured(row.evidence, workload);
+  return found ? *found : throughput(model_of(*row.where), workload);
+}
+
+Plan make_plan(const Intent& intent, std::span<const Place> places, const Profiles& profiles,
+               const Usage& usage) {
+  Plan out{.intent = intent, .workload = workload_of(intent, usage), .ranking = {}, .rejected = {}};
   for (const Place& place : places) {
     std::vector<std::string> because;
     check_usable(place, because);
     check_words(intent, place, because);
     const Reliability reliability = reliability_of(place, intent.total_size());
-    Ranked candidate = forecast(intent, workload, place, reliability);
+    const auto known = profiles.find(place.id);
+    Ranked candidate =
+        judge(intent, out.workload, place, known == profiles.end() ? nullptr : &known->second, reliability);
     check_reliability(intent, reliability, candidate, because);
     if (because.empty()) {
       out.ranking.push_back(std::move(candidate));

@@ -4,26 +4,36 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "forecast/throughput.h"
 #include "intent/intent.h"
 #include "places/place.h"
+#include "profile/profile.h"
 
 namespace sluice {
+
+// What was measured of a place, or why that does not count.
+struct Evidence {
+  std::optional<Profile> profile;
+  std::string why_not;  // "its profile is stale: ..."
+};
+using Profiles = std::unordered_map<std::string, Evidence>;  // by Place::id
 
 struct Ranked {
   std::string place;
   std::string path;
   Throughput throughput;
   std::optional<double> seconds;           // for totalsize, where it was said
-  std::string source = "traits";           // where the forecast came from
+  std::string source;                      // where the forecast came from: measured, traits
   std::optional<double> mttdl;             // seconds
   std::optional<double> loss_probability;  // during lifetime
   std::optional<double> lifetime;          // seconds
+  double merit = 0;                        // the rate in three digits, which decide
   double free_share = 0;                   // of the capacity, for ties
-  std::string why;                         // one line
-  std::vector<std::string> arithmetic;     // how the numbers came about, for --explain
+  const Place* where = nullptr;            // of the places that the plan was made from
+  const Evidence* evidence = nullptr;      // of the profiles; null = nothing was measured
 };
 
 struct Rejection {
@@ -32,17 +42,30 @@ struct Rejection {
   std::vector<std::string> because;  // never empty
 };
 
+// Refers to the places and profiles that it was made from; they must outlive it.
 struct Plan {
   Intent intent;
-  std::vector<std::string> assumed;  // what the forecast took for granted
-  std::vector<Ranked> ranking;       // best first
-  std::vector<Rejection> rejected;   // in the order of the places
+  Workload workload;                // what the forecast is about, and what it took for granted
+  std::vector<Ranked> ranking;      // best first
+  std::vector<Rejection> rejected;  // in the order of the places
 
   [[nodiscard]] const Ranked* chosen() const { return ranking.empty() ? nullptr : &ranking.front(); }
 };
 
-// Drops every place that breaks a constraint, forecasts the rest, and ranks by throughput; ties go to the
-// more reliable, then to the emptier place.
-Plan make_plan(const Intent& intent, std::span<const Place> places);
+// Drops every place that breaks a constraint, forecasts the rest, by what was measured where there is a
+// profile and by traits elsewhere, and ranks by throughput; ties go to the more reliable, then to the emptier
+// place.
+Plan make_plan(const Intent& intent, std::span<const Place> places, const Profiles& profiles = {},
+               const Usage& usage = {});
+
+// How the numbers of a row came about, for people. Made when asked for: words take longer than numbers.
+struct Reasons {
+  std::string why;                      // one line
+  std::vector<std::string> arithmetic;  // by measurement and by traits
+};
+Reasons explain(const Plan& plan, const Ranked& row);
+
+// The forecast of a row for another workload.
+Throughput forecast(const Ranked& row, const Workload& workload);
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "intent/parse.h"
 #include "plan/json.h"
 
@@ -155,8 +156,71 @@ TEST(Plan, AvailabilityUsesTheForecastTime) {
   EXPECT_EQ(chosen("availability(0.1)", places), "nothing");  // no lifetime known
 }
 
+// A profile that says the same as the traits would, but `factor` times as slow.
+Profile measured(const Place& place, double factor) {
+  Profile out;
+  for (std::size_t i = 0; i < direct_count; ++i) {
+    std::vector<Measured> points;
+    for (std::uint64_t size = 4096; size <= (1 << 26); size *= 4) {
+      const double seconds =
+          (*place.latency).in_seconds() + static_cast<double>(size) / *place.read_bandwidth;
+      points.push_back({.size = size, .seconds = factor * seconds, .half = factor * seconds / 50});
+    }
+    out.curves[i] = fit(points, {});
+  }
+  return out;
+}
+
+TEST(Plan, WhatWasMeasuredCountsMoreThanTraits) {
+  auto places = table2();
+  for (Place& place : places) {
+    place.id = "id of " + place.name;
+  }
+  const Intent intent = *parse_intent("persist random write size-per-IO(1M) totalsize(1GB)");
+  const Plan before = make_plan(intent, places);
+  EXPECT_EQ(before.ranking.at(0).place, "nvram");
+  EXPECT_NE(explain(before, before.ranking.at(0)).why.find("no profile yet"), std::string::npos);
+
+  Profiles profiles;
+  profiles["id of nvram"].profile = measured(places[1], 100);
+  profiles["id of nfs"].profile = measured(places[4], 0.01);
+  profiles["id of raid1"].why_not = "its profile is stale: kernel 1 is now 2";
+  profiles["id of nobody"].profile = measured(places[0], 1);
+  const Plan plan = make_plan(intent, places, profiles);
+  EXPECT_EQ(plan.ranking.at(0).place, "nfs");
+  EXPECT_EQ(plan.ranking.size(), before.ranking.size());
+  for (const Ranked& one : plan.ranking) {
+    EXPECT_EQ(one.source, one.place == "nfs" || one.place == "nvram" ? "measured" : "traits") << one.place;
+    EXPECT_LE(one.throughput.low, one.throughput.rate);
+    EXPECT_LE(one.throughput.rate, one.throughput.high);
+    EXPECT_DOUBLE_EQ(*one.seconds, static_cast<double>(*intent.total_size()) / one.throughput.rate);
+    const Reasons reasons = explain(plan, one);
+    EXPECT_EQ(reasons.why.find("kernel 1 is now 2") != std::string::npos, one.place == "raid1")
+        << reasons.why;
+    // Both ways are shown.
+    const std::string all = join(reasons.arithmetic, "\n");
+    EXPECT_NE(all.find("by traits: "), std::string::npos) << all;
+    EXPECT_NE(all.find(one.source == "measured" ? "measured on " : "not measured: "), std::string::npos)
+        << all;
+  }
+  EXPECT_DOUBLE_EQ(forecast(plan.ranking.at(0), plan.workload).rate, plan.ranking.at(0).throughput.rate);
+}
+
+TEST(Plan, AnAccessThatWasNotMeasuredFallsBackToTraits) {
+  auto places = table2();
+  places[1].id = "nvram";
+  Profiles profiles;
+  profiles["nvram"].profile = measured(places[1], 100);
+  const Plan plan =
+      make_plan(*parse_intent("persist"), places, profiles, {.mode = Mode::buffered, .streams = {}});
+  EXPECT_EQ(plan.ranking.at(0).place, "nvram");
+  EXPECT_EQ(plan.ranking.at(0).source, "traits");
+  EXPECT_NE(explain(plan, plan.ranking.at(0)).why.find("buffered"), std::string::npos);
+}
+
 TEST(Plan, JsonHasTheDesignsFields) {
-  const Json json = to_json(make_plan(*parse_intent("persist totalsize(1GB)"), table2()));
+  const auto places = table2();
+  const Json json = to_json(make_plan(*parse_intent("persist totalsize(1GB)"), places));
   EXPECT_EQ(json["chosen"], "nvram");
   EXPECT_EQ(json["ranking"][0]["source"], "traits");
   for (const char* key : {"place", "path", "throughput", "low", "high", "seconds", "source",
@@ -164,7 +228,7 @@ TEST(Plan, JsonHasTheDesignsFields) {
     EXPECT_TRUE(json["ranking"][0].contains(key)) << key;
   }
   EXPECT_EQ(json["rejected"][0]["place"], "ramdisk");
-  EXPECT_TRUE(to_json(make_plan(*parse_intent("archive"), table2()))["chosen"].is_null());
+  EXPECT_TRUE(to_json(make_plan(*parse_intent("archive"), places))["chosen"].is_null());
 }
 
 }  // namespace

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/reach.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "places/remember.h"
+#include "profile/profile_json.h"
 
 namespace sluice {
 namespace {
@@ -26,11 +28,48 @@ Status consult(Catalog& catalog, std::vector<Place>& places) {
   return recall(catalog, places);
 }
 
+// What was measured of the places. A profile that cannot be read, or was taken under other conditions, does
+// not count, and that is said.
+Status recall_profiles(Catalog& catalog, Storage& storage) {
+  SLUICE_TRY(const std::vector<std::string> known, catalog.profiles());
+  std::vector<std::string> stale;
+  std::vector<std::string> again;
+  for (const Place& place : storage.found.places) {
+    if (place.reach != Reach::reachable || !std::binary_search(known.begin(), known.end(), place.id)) {
+      continue;
+    }
+    SLUICE_TRY(const auto row, catalog.find_profile(place.id));
+    auto profile = profile_from(row ? Json::parse(row->body, nullptr, false) : Json());
+    Evidence& evidence = storage.profiles[place.id];
+    if (!profile) {
+      evidence.why_not = fmt::format("its profile cannot be read: {}", profile.error().text());
+      storage.warnings.push_back(
+          fmt::format("the profile of {0} cannot be read: {1}; its traits are used; run `sluice profile {0}`",
+                      place.name, profile.error().text()));
+      continue;
+    }
+    const std::string changed = differences(profile->conditions, conditions_of(place));
+    if (changed.empty()) {
+      evidence.profile = std::move(*profile);
+    } else {
+      evidence.why_not = fmt::format("its profile is stale: {}", changed);
+      stale.push_back(fmt::format("{} ({})", place.name, changed));
+      again.push_back(place.name);
+    }
+  }
+  if (!stale.empty()) {
+    storage.warnings.push_back(
+        fmt::format("what was measured is stale and not used: {}; run `sluice profile {}`", join(stale, ", "),
+                    join(again, " ")));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Storage> survey(const Config& config, const StorageOptions& options) {
   SLUICE_TRY(Discovery found, discover(config, options.discover));
-  Storage out{.found = std::move(found), .warnings = {}};
+  Storage out{.found = std::move(found), .profiles = {}, .warnings = {}};
   if (!options.discover.system.empty()) {
     return out;
   }
@@ -66,6 +105,12 @@ Result<Storage> survey(const Config& config, const StorageOptions& options) {
                                        writable
                                            ? "what was seen is not remembered, or promised space not counted"
                                            : "space promised to earlier placements is not counted"));
+  }
+  if (options.profiles) {
+    status = recall_profiles(**catalog, out);
+    if (!status) {
+      out.warnings.push_back(fmt::format("{}; what was measured is not used", status.error().text()));
+    }
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "base/options.h"
 #include "places/discover.h"
+#include "plan/plan.h"
 
 namespace sluice {
 
@@ -14,6 +15,7 @@ struct StorageOptions {
   DiscoverOptions discover;
   std::string catalog;    // "" = the user's own
   bool remember = false;  // write what was seen back to the catalog
+  bool profiles = false;  // read what was measured
 };
 
 // The settings that say how storage is looked at, for whoever has a table of options.
@@ -34,6 +36,7 @@ inline constexpr Option option_catalog = {
 
 struct Storage {
   Discovery found;
+  Profiles profiles;
   std::vector<std::string>
       warnings;  // what did not work and what that means; the places are good all the same
 };

@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "base/error_json.h"
 #include "base/text.h"
+#include "profile/probes.h"
+#include "profile/profile_json.h"
 
 namespace sluice {
 namespace {
@@ -31,9 +33,10 @@ void say(int fd, const Json& json) {
 }
 
 [[noreturn]] void child(int fd, const Place& place, const ProfileOptions& options) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // it may have a folder to remove first
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
   double said = 0;
   const auto profile = take_profile(place, options, [&](double share, std::string_view what) {
     const double now = steady_seconds();
@@ -43,7 +46,7 @@ void say(int fd, const Json& json) {
     }
   });
   if (profile) {
-    say(fd, {{"profile", profile_json(*profile)}});
+    say(fd, {{"profile", kept_json(*profile)}});
   } else {
     say(fd, error_json(profile.error()));
   }
@@ -52,8 +55,8 @@ void say(int fd, const Json& json) {
 
 }  // namespace
 
-Result<Json> profile_in_child(const Place& place, const ProfileOptions& options, Duration patience,
-                              const MeasureProgress& progress) {
+Result<Profile> profile_in_child(const Place& place, const ProfileOptions& options, Duration patience,
+                                 const ProfileProgress& progress) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return Errno().fail("cannot make a pipe");
@@ -70,7 +73,7 @@ Result<Json> profile_in_child(const Place& place, const ProfileOptions& options,
   theirs.reset();
   std::string text;
   char buffer[65536];
-  Result<Json> out =
+  Result<Profile> out =
       fail(fmt::format("measuring {} ended without a result", quote(place.path)), "was it killed? try again");
   for (;;) {
     pollfd waiting{.fd = ours.get(), .events = POLLIN, .revents = 0};
@@ -94,14 +97,25 @@ Result<Json> profile_in_child(const Place& place, const ProfileOptions& options,
       if (line.contains("share")) {
         progress(line.value("share", 0.0), line.value("what", ""));
       } else if (line.contains("profile")) {
-        out = std::move(line["profile"]);
+        out = profile_from(line["profile"]);
+        if (out) {  // names may be bytes that JSON cannot carry
+          out->place = place.name;
+          out->path = place.path;
+          out->id = place.id;
+        }
       } else if (auto error = error_in(line)) {
         out = std::move(*error);
       }
     }
   }
   // Not waited for when the kernel holds it.
-  for (int i = 0; i < 50 && waitpid(pid, nullptr, WNOHANG) == 0; ++i) {
+  for (int i = 0; i < 50; ++i) {
+    if (waitpid(pid, nullptr, WNOHANG) == pid) {
+      if (!out) {
+        remove_leftovers(place.path);  // it may have been killed before it could
+      }
+      break;
+    }
     usleep(2000);
   }
   return out;

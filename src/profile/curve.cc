@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "profile/statistics.h"
+
 namespace sluice {
 namespace {
 
@@ -113,27 +115,50 @@ void fit_piece(Points points, double tolerance, std::vector<Line>& out) {
   fit_piece(points.subspan(best), tolerance, out);
 }
 
+// Sum of the squared deviations from the mean that the interval came from.
+double squared_deviations(const Measured& one, double count) {
+  const double deviation = one.half * std::sqrt(count) / student_90(static_cast<std::size_t>(count) - 1);
+  return (count - 1) * deviation * deviation;
+}
+
 }  // namespace
+
+Measured pooled(const Measured& a, const Measured& b) {
+  const auto count_a = static_cast<double>(a.repetitions - a.outliers);
+  const auto count_b = static_cast<double>(b.repetitions - b.outliers);
+  if (count_a < 2 || count_b < 2) {
+    return count_a < count_b ? b : a;
+  }
+  const double count = count_a + count_b;
+  const double mean = (count_a * a.seconds + count_b * b.seconds) / count;
+  const double between =
+      count_a * (a.seconds - mean) * (a.seconds - mean) + count_b * (b.seconds - mean) * (b.seconds - mean);
+  const double deviation =
+      std::sqrt((squared_deviations(a, count_a) + squared_deviations(b, count_b) + between) / (count - 1));
+  return {.size = a.size,
+          .seconds = mean,
+          .half = student_90(static_cast<std::size_t>(count) - 1) * deviation / std::sqrt(count),
+          .repetitions = a.repetitions + b.repetitions,
+          .outliers = a.outliers + b.outliers};
+}
 
 Curve fit(std::vector<Measured> points, std::span<const std::uint64_t> boundaries, double tolerance) {
   Curve out;
   out.points = std::move(points);
   const Points all = out.points;
-  std::size_t first = 0;
-  while (first < all.size()) {
-    const auto boundary = std::upper_bound(boundaries.begin(), boundaries.end(), all[first].size);
+  if (all.size() == 1) {
+    out.lines.push_back(straight_line(all));
+  }
+  // Neighbours share the point at which they meet, so that there is no gap between them.
+  for (std::size_t first = 0; first + 1 < all.size();) {
+    const auto boundary = std::lower_bound(boundaries.begin(), boundaries.end(), all[first + 1].size);
     const std::uint64_t end = boundary == boundaries.end() ? UINT64_MAX : *boundary;
-    std::size_t last = first;
+    std::size_t last = first + 1;
     while (last + 1 < all.size() && all[last + 1].size <= end) {
       ++last;
     }
-    if (last > first || out.lines.empty()) {
-      fit_piece(all.subspan(first, last - first + 1), tolerance, out.lines);
-    }
-    if (last + 1 == all.size()) {
-      break;
-    }
-    first = all[last].size == end ? last : last + 1;
+    fit_piece(all.subspan(first, last - first + 1), tolerance, out.lines);
+    first = last;
   }
   return out;
 }
@@ -142,9 +167,12 @@ Estimate Curve::at(double size) const {
   const auto found =
       std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return size <= line.to; });
   const Line& line = found == lines.end() ? lines.back() : *found;
-  const double floor = points.empty() ? 0 : points.front().seconds * 1e-3;
   Estimate out;
-  out.seconds = std::max(line.at(size), floor);
+  // What is smaller than anything measured costs as much: it is the latency that counts there.
+  out.seconds = line.at(std::max(size, lines.front().from));
+  if (out.seconds <= 0 && !points.empty()) {
+    out.seconds = points.front().seconds;
+  }
   // Outside of what was measured the bound grows with the distance.
   const double outside = size > line.to ? size / line.to - 1 : size < line.from ? line.from / size - 1 : 0;
   const double error = line.error + 0.1 * std::min(outside, 100.0);

@@ -20,6 +20,9 @@ struct Measured {
   bool operator==(const Measured&) const = default;
 };
 
+// Both together, as if they had been measured at once. REQUIRES: the same size.
+Measured pooled(const Measured& a, const Measured& b);
+
 // seconds = base + slope * size, from one size to another.
 struct Line {
   double from = 0;

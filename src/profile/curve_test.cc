@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "profile/statistics.h"
+
 namespace sluice {
 namespace {
 
@@ -68,6 +70,36 @@ TEST(Curve, BeyondWhatWasMeasuredTheBoundGrows) {
   const Estimate outside = curve.at(16384.0 * kilo);
   EXPECT_GT(outside.high / outside.seconds, inside.high / inside.seconds);
   EXPECT_NEAR(outside.seconds / disk(16384.0 * kilo), 1, 1e-6);
+}
+
+TEST(Curve, SmallerThanAnythingMeasuredCostsAsMuchAsTheSmallest) {
+  const Curve curve = fit(measure(disk, {4 * kilo, 1024 * kilo}), {});
+  EXPECT_EQ(curve.at(512).seconds, curve.at(4.0 * kilo).seconds);
+}
+
+TEST(Curve, LonePointsOfAnIntervalAreJoinedWithTheNext) {
+  const std::vector<std::uint64_t> boundaries = {4 * kilo, 64 * kilo, 16384 * kilo};
+  const Curve curve = fit(measure(disk, {512, 16384 * kilo}), boundaries);
+  EXPECT_NEAR(curve.at(1024.0 * kilo).seconds / disk(1024.0 * kilo), 1, 1e-6);
+}
+
+TEST(Curve, PooledPointsAreAsIfMeasuredAtOnce) {
+  const std::vector<double> first = {1.0, 1.2, 0.9, 1.1};
+  const std::vector<double> second = {1.3, 1.0, 1.1, 0.8, 1.2, 1.0};
+  std::vector<double> all = first;
+  all.insert(all.end(), second.begin(), second.end());
+  const auto measured = [](const std::vector<double>& values) {
+    const Summary summary = summarize(values);
+    return Measured{.size = 1,
+                    .seconds = summary.mean,
+                    .half = summary.half,
+                    .repetitions = values.size(),
+                    .outliers = 0};
+  };
+  const Measured both = pooled(measured(first), measured(second));
+  EXPECT_NEAR(both.seconds, measured(all).seconds, 1e-12);
+  EXPECT_NEAR(both.half, measured(all).half, 1e-12);
+  EXPECT_EQ(both.repetitions, all.size());
 }
 
 TEST(Curve, TheNextPointIsWhereItBends) {

@@ -1,7 +1,5 @@
 #include "profile/measure.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,157 +11,226 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t default_file = std::uint64_t{1} << 30;
-constexpr double fill_share = 0.2;      // of the time, to write the file that is read later
 constexpr double burst_seconds = 0.02;  // requests of one kind in a row
 constexpr std::size_t longest_burst = 32;
 constexpr std::size_t least_samples = 4;
+constexpr std::size_t least_runs = 3;  // a sample through the page cache is the mean of many requests
 constexpr std::size_t most_samples = 2000;
+constexpr std::size_t most_further = 200;  // sizes
 
 class Measurer {
  public:
-  Measurer(WorkFile& file, const MeasureOptions& options, const MeasureProgress& progress)
-      : file_(file),
-        options_(options),
-        progress_(progress),
-        random_(options.seed),
-        start_(steady_seconds()) {}
+  Measurer(Stream& stream, const MeasureOptions& options)
+      : stream_(stream), options_(options), start_(steady_seconds()) {
+    const auto cells =
+        static_cast<double>(options.accesses.size() * std::max<std::size_t>(1, options.first.size()));
+    run_seconds_ = std::clamp(options.seconds / cells / (2 * least_runs), 0.02, 0.25);
+  }
 
-  Result<Curves> run();
+  Result<MeasuredCurves> run();
 
  private:
-  using Samples = std::array<std::vector<double>, test_count>;
+  using Samples = std::array<std::vector<double>, access_count>;
 
-  Status fill();
   Status measure_point(std::uint64_t size, double seconds);
-  Status burst(Test test, std::uint64_t size, std::vector<double>& samples);
-  Result<double> request(Test test, std::uint64_t offset, std::uint64_t size);
-  [[nodiscard]] bool sure(const Samples& samples) const;
-  [[nodiscard]] bool sure(const std::vector<double>& samples) const;
+  Status sample(const Access& access, std::uint64_t size, std::vector<double>& samples);
+  Status burst(const Access& access, std::uint64_t size, std::vector<double>& samples);
+  Status read_run(const Access& access, std::uint64_t size, std::vector<double>& samples);
+  Status write_run(const Access& access, std::uint64_t size, std::vector<double>& samples);
+  Result<double> flush_alone(const Access& access);
+  [[nodiscard]] bool sure(const Access& access, std::uint64_t size, const std::vector<double>& samples) const;
+  [[nodiscard]] bool sure(std::uint64_t size) const;
+  [[nodiscard]] std::optional<Measured> point(const Access& access, std::uint64_t size) const;
   void fit_all();
-  std::optional<std::uint64_t> next_size();
+  [[nodiscard]] std::optional<std::uint64_t> next_size() const;
   [[nodiscard]] double left() const { return start_ + options_.seconds - steady_seconds(); }
-  [[nodiscard]] bool measurable(std::uint64_t size) const {
-    return size % file_.alignment() == 0 && size <= file_.size() / 2;
-  }
 
-  WorkFile& file_;
+  Stream& stream_;
   const MeasureOptions& options_;
-  const MeasureProgress& progress_;
-  std::mt19937_64 random_;
   double start_;
+  double run_seconds_;
   std::map<std::uint64_t, Samples> samples_;
-  std::vector<std::uint64_t> candidates_;
-  std::vector<std::uint64_t> boundaries_;
-  std::array<std::uint64_t, test_count> position_ = {};  // where the sequential ones go on
-  Curves out_;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> run_lengths_;  // of writes, in requests
+  std::array<std::optional<double>, access_count> flush_alone_;
+  MeasuredCurves out_;
 };
 
-// The largest requests need a file of twice their size; a slow place gets a smaller file, so that the time is
-// not spent on writing it.
-Status Measurer::fill() {
-  const std::uint64_t wanted =
-      options_.file != 0 ? options_.file : std::max(default_file, 4 * options_.grid.back().high);
-  const std::uint64_t size = std::min(wanted, options_.room) / file_.alignment() * file_.alignment();
-  const double deadline = start_ + options_.seconds * fill_share;
-  SLUICE_CHECK(file_.grow(size, [&] {
-    progress_(fill_share * static_cast<double>(file_.size()) / static_cast<double>(size), "writing its file");
-    return options_.file != 0 || steady_seconds() < deadline;
-  }));
-  out_.bytes_written += file_.size();
-  if (file_.size() < 4 * file_.alignment()) {
-    return fail("there is no room, or no time, for a file to measure with",
-                "free some space, or give it more --time");
-  }
-  return {};
-}
-
-Result<double> Measurer::request(Test test, std::uint64_t offset, std::uint64_t size) {
-  ++out_.requests;
-  (writes(test) ? out_.bytes_written : out_.bytes_read) += size;
-  return writes(test) ? file_.write(offset, size) : file_.read(offset, size);
-}
-
-// Some requests of one kind in a row. Before sequential ones the device is brought to the place where they go
-// on, by a small request that does not count: the requests between the bursts have moved it away.
-Status Measurer::burst(Test test, std::uint64_t size, std::vector<double>& samples) {
-  const std::uint64_t slots = file_.size() / size;
-  std::uint64_t& position = position_[static_cast<std::size_t>(test)];
+Status Measurer::burst(const Access& access, std::uint64_t size, std::vector<double>& samples) {
+  SLUICE_CHECK(stream_.prepare(access));
   double spent = 0;
   for (std::size_t i = 0; i < longest_burst && spent < burst_seconds; ++i) {
-    std::uint64_t offset = random_() % slots * size;
-    if (!is_random(test)) {
-      if (position + size > file_.size()) {
-        position = file_.alignment();
-      }
-      if (i == 0 && position >= file_.alignment()) {
-        SLUICE_TRY(const double seconds, request(test, position - file_.alignment(), file_.alignment()));
-        spent += seconds;
-      }
-      offset = position;
-      position += size;
-    }
-    SLUICE_TRY(const double seconds, request(test, offset, size));
+    SLUICE_TRY(const double seconds, stream_.request(access, size));
     samples.push_back(seconds);
     spent += seconds;
   }
   return {};
 }
 
-bool Measurer::sure(const std::vector<double>& samples) const {
+// The kernel reads ahead: single requests tell nothing, and neither do those before it has done so once.
+Status Measurer::read_run(const Access& access, std::uint64_t size, std::vector<double>& samples) {
+  SLUICE_CHECK(stream_.prepare(access));
+  const std::uint64_t longest = stream_.longest(access, size);
+  const std::uint64_t window = stream_.ahead(access) / size;  // in requests
+  const std::uint64_t uncounted = std::min(longest / 2, window + window / 2 + 1);
+  double spent = 0;
+  double counted = 0;
+  std::uint64_t count = 0;
+  const auto go_on = [&] {
+    return counted < run_seconds_ || count < 2 * window + 1 || (count < 3 && counted < 4 * run_seconds_);
+  };
+  for (std::uint64_t i = 0; i < longest && go_on(); ++i) {
+    SLUICE_TRY(const double seconds, stream_.request(access, size));
+    spent += seconds;
+    if (i >= uncounted) {
+      counted += seconds;
+      ++count;
+    }
+  }
+  samples.push_back(count > 0 ? counted / static_cast<double>(count) : spent / static_cast<double>(longest));
+  return {};
+}
+
+// What a flush costs however little there is to flush.
+Result<double> Measurer::flush_alone(const Access& access) {
+  auto& known = flush_alone_[index_of(access)];
+  if (!known) {
+    std::vector<double> times;
+    for (int i = 0; i < 3; ++i) {
+      SLUICE_CHECK(stream_.prepare(access));
+      SLUICE_TRY([[maybe_unused]] const double request, stream_.request(access, 4096));
+      SLUICE_TRY(const double flush, stream_.finish(access));
+      times.push_back(flush);
+    }
+    known = median(times);
+  }
+  return *known;
+}
+
+// Many writes and the flush that puts them down, without what the flush alone would have cost.
+Status Measurer::write_run(const Access& access, std::uint64_t size, std::vector<double>& samples) {
+  SLUICE_TRY(const double flush, flush_alone(access));
+  const std::uint64_t longest = stream_.longest(access, size);
+  std::uint64_t& length = run_lengths_[{index_of(access), size}];
+  length = length != 0 ? length : std::clamp<std::uint64_t>((std::uint64_t{1} << 20) / size, 1, 64);
+  for (;;) {
+    SLUICE_CHECK(stream_.prepare(access));
+    double spent = 0;
+    for (std::uint64_t i = 0; i < length; ++i) {
+      SLUICE_TRY(const double seconds, stream_.request(access, size));
+      spent += seconds;
+    }
+    SLUICE_TRY(const double rest, stream_.finish(access));
+    spent += rest;
+    if (spent >= run_seconds_ + flush || length >= longest) {
+      samples.push_back((spent - std::min(flush, spent / 2)) / static_cast<double>(length));
+      return {};
+    }
+    const double factor = std::clamp(1.5 * (run_seconds_ + flush) / spent, 1.5, 8.0);
+    length = std::min(longest, static_cast<std::uint64_t>(std::ceil(static_cast<double>(length) * factor)));
+  }
+}
+
+Status Measurer::sample(const Access& access, std::uint64_t size, std::vector<double>& samples) {
+  if (access.mode != Mode::buffered) {
+    return burst(access, size, samples);
+  }
+  return access.write ? write_run(access, size, samples) : read_run(access, size, samples);
+}
+
+// With what an earlier profile measured at that size.
+std::optional<Measured> Measurer::point(const Access& access, std::uint64_t size) const {
+  const std::size_t index = index_of(access);
+  std::optional<Measured> out;
+  if (const auto row = samples_.find(size); row != samples_.end()) {
+    const std::vector<double>& samples = row->second[index];
+    const Summary summary = summarize(samples);
+    if (summary.kept > 0 && summary.mean > 0) {
+      out = Measured{.size = size,
+                     .seconds = summary.mean,
+                     .half = std::isfinite(summary.error()) ? summary.half : summary.mean,
+                     .repetitions = samples.size(),
+                     .outliers = summary.outliers};
+    }
+  }
+  if (index < options_.earlier.size()) {
+    for (const Measured& before : options_.earlier[index].points) {
+      if (before.size == size) {
+        out = out ? pooled(*out, before) : before;
+      }
+    }
+  }
+  return out;
+}
+
+bool Measurer::sure(const Access& access, std::uint64_t size, const std::vector<double>& samples) const {
   if (options_.repetitions != 0) {
     return samples.size() >= options_.repetitions;
   }
-  return samples.size() >= least_samples &&
-         (summarize(samples).error() <= options_.bound || samples.size() >= most_samples);
+  const std::size_t least = access.mode == Mode::buffered ? least_runs : least_samples;
+  if (samples.size() < least) {
+    return false;
+  }
+  const auto known = point(access, size);
+  return samples.size() >= most_samples || (known && known->half <= options_.bound * known->seconds);
 }
 
-bool Measurer::sure(const Samples& samples) const {
-  return std::all_of(samples.begin(), samples.end(), [&](const auto& each) { return sure(each); });
+bool Measurer::sure(std::uint64_t size) const {
+  const Samples& samples = samples_.at(size);
+  return std::all_of(options_.accesses.begin(), options_.accesses.end(),
+                     [&](const Access& access) { return sure(access, size, samples[index_of(access)]); });
 }
 
-// Bursts of the four tests in turn, so that whatever drifts drifts for all of them.
+// All accesses in turn, so that whatever drifts drifts for all of them.
 Status Measurer::measure_point(std::uint64_t size, double seconds) {
+  options_.pause(print_size(size));
   Samples& samples = samples_[size];
   const double deadline = steady_seconds() + seconds;
   do {
-    for (std::size_t i = 0; i < test_count; ++i) {
-      if (!sure(samples[i])) {
-        SLUICE_CHECK(burst(static_cast<Test>(i), size, samples[i]));
+    for (const Access& access : options_.accesses) {
+      std::vector<double>& row = samples[index_of(access)];
+      if (row.empty() || (!sure(access, size, row) && steady_seconds() < deadline)) {
+        SLUICE_CHECK(sample(access, size, row));
       }
     }
-  } while (!sure(samples) && steady_seconds() < deadline);
+  } while (!sure(size) && steady_seconds() < deadline);
   return {};
 }
 
 void Measurer::fit_all() {
-  for (std::size_t i = 0; i < test_count; ++i) {
-    std::vector<Measured> points;
+  for (const Access& access : options_.accesses) {
+    std::vector<std::uint64_t> sizes;
     for (const auto& [size, samples] : samples_) {
-      const Summary summary = summarize(samples[i]);
-      if (summary.kept > 0 && summary.mean > 0) {
-        points.push_back({.size = size,
-                          .seconds = summary.mean,
-                          .half = std::isfinite(summary.error()) ? summary.half : summary.mean,
-                          .repetitions = samples[i].size(),
-                          .outliers = summary.outliers});
+      sizes.push_back(size);
+    }
+    if (index_of(access) < options_.earlier.size()) {
+      for (const Measured& before : options_.earlier[index_of(access)].points) {
+        sizes.push_back(before.size);
       }
     }
-    out_.tests[i] = fit(std::move(points), boundaries_);
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    std::vector<Measured> points;
+    for (const std::uint64_t size : sizes) {
+      if (const auto one = point(access, size)) {
+        points.push_back(*one);
+      }
+    }
+    out_.curves[index_of(access)] = fit(std::move(points), options_.boundaries);
   }
 }
 
-// Where the curve that bends most does so; else where a mean is least sure.
-std::optional<std::uint64_t> Measurer::next_size() {
-  fit_all();
+// Where the curve that fits worst bends most. A size that was measured may be asked for again when none is
+// left between.
+std::optional<std::uint64_t> Measurer::next_size() const {
   std::optional<std::uint64_t> out;
   double worst = options_.bound;
-  for (const Curve& curve : out_.tests) {
+  for (const Access& access : options_.accesses) {
+    const Curve& curve = out_.curves[index_of(access)];
     double error = 0;
     for (const Line& line : curve.lines) {
       error = std::max(error, line.error);
     }
-    const auto wanted = most_wanted(curve, candidates_);
+    const auto wanted = most_wanted(curve, options_.candidates);
     if (wanted && error > worst) {
       worst = error;
       out = wanted;
@@ -172,63 +239,35 @@ std::optional<std::uint64_t> Measurer::next_size() {
   return out;
 }
 
-Result<Curves> Measurer::run() {
-  SLUICE_CHECK(fill());
-  for (const std::uint64_t size : all_sizes(options_.grid)) {
-    if (measurable(size)) {
-      candidates_.push_back(size);
-    }
+// Both ends of the curve before all others: on a slow place there may be time for no more.
+Result<MeasuredCurves> Measurer::run() {
+  std::vector<std::uint64_t> order = options_.first;
+  if (order.size() > 2) {
+    std::rotate(order.begin() + 1, order.end() - 1, order.end());
   }
-  std::vector<std::uint64_t> first;
-  for (const Interval& interval : options_.grid) {
-    boundaries_.push_back(interval.high);
-    for (const std::uint64_t size : draw_sizes(interval, options_.points, random_)) {
-      if (measurable(size) && (first.empty() || first.back() != size)) {
-        first.push_back(size);
-      }
-    }
+  for (std::size_t i = 0; i < order.size() && (i < 2 || left() > 0); ++i) {
+    SLUICE_CHECK(measure_point(order[i], std::max(left(), 0.0) / static_cast<double>(order.size() - i + 1)));
   }
-  if (candidates_.empty()) {
-    return bad_input(
-        fmt::format("none of the sizes can be measured: this place takes multiples of {} up to {}",
-                    print_size(file_.alignment()), print_size(file_.size() / 2)),
-        "choose other --sizes, or more --time");
-  }
-  // The largest that can be measured stands for an extreme that cannot.
-  if (first.empty() || first.back() != candidates_.back()) {
-    first.push_back(candidates_.back());
-  }
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    const double share = std::max(left(), 0.0) / static_cast<double>(first.size() - i + 1);
-    progress_(fill_share + (1 - fill_share) * (1 - std::max(left(), 0.0) / options_.seconds),
-              print_size(first[i]));
-    SLUICE_CHECK(measure_point(first[i], share));
-  }
-  constexpr std::size_t most_further = 200;
   bool well = false;
   for (std::size_t i = 0; i < most_further && left() > 0 && options_.repetitions == 0; ++i) {
+    fit_all();
     const auto size = next_size();
     if (!size) {
       well = true;
       break;
     }
-    progress_(1 - std::max(left(), 0.0) / options_.seconds, print_size(*size));
-    SLUICE_CHECK(measure_point(*size, std::min(left(), options_.seconds / 10)));
+    SLUICE_CHECK(measure_point(*size, std::min(left(), options_.seconds / 8)));
   }
   fit_all();
-  out_.sure = well && std::all_of(samples_.begin(), samples_.end(),
-                                  [&](const auto& row) { return sure(row.second); });
-  out_.file = file_.size();
-  out_.largest = candidates_.back();
-  out_.seconds = steady_seconds() - start_;
-  return out_;
+  out_.sure =
+      well && std::all_of(samples_.begin(), samples_.end(), [&](const auto& row) { return sure(row.first); });
+  return std::move(out_);
 }
 
 }  // namespace
 
-Result<Curves> measure_curves(WorkFile& file, const MeasureOptions& options,
-                              const MeasureProgress& progress) {
-  return Measurer(file, options, progress).run();
+Result<MeasuredCurves> measure_curves(Stream& stream, const MeasureOptions& options) {
+  return Measurer(stream, options).run();
 }
 
 }  // namespace sluice

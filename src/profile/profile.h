@@ -1,13 +1,18 @@
 // What was measured of a place: its curves, what follows from them, how it was measured and under which
-// conditions.
+// conditions. Plain values; measuring is in take.h.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "places/place.h"
-#include "profile/measure.h"
+#include "profile/access.h"
+#include "profile/curve.h"
+#include "profile/grid.h"
+#include "profile/sawtooth.h"
 
 namespace sluice {
 
@@ -30,6 +35,42 @@ struct Conditions {
   bool operator==(const Conditions&) const = default;
 };
 Conditions conditions_of(const Place& place);
+// "kernel 6.1 is now 6.2", ...; empty when they are the same.
+std::string differences(const Conditions& then, const Conditions& now);
+
+// Something that programs wait for: create, open, rename, unlink, fsync.
+struct Wait {
+  std::string name;
+  Measured one;  // size is 0
+};
+
+// Requests a second of the smallest block, so many at once.
+struct Depth {
+  bool write = false;
+  unsigned depth = 1;
+  double iops = 0;
+};
+
+// What several streams reach together, as a multiple of what one does.
+struct Streams {
+  Access access;
+  std::uint64_t size = 0;  // of a request
+  unsigned streams = 1;
+  double factor = 1;
+};
+
+// Requests that leave a gap: how much of the way from the sequential to the random time they cost.
+struct Stride {
+  bool write = false;
+  std::uint64_t gap = 0;
+  double share = 0;
+};
+
+// Direct curves with a file of another size.
+struct FileCurves {
+  std::uint64_t file = 0;
+  std::array<Curve, direct_count> curves;
+};
 
 struct Profile {
   std::string place;
@@ -39,26 +80,46 @@ struct Profile {
   std::uint64_t taken = 0;  // seconds since 1970
   std::vector<Interval> grid;
   CacheCheck cache;
-  Curves curves;
 
-  // Of the curves: the sequential and the random request at size zero, and the rate of the last line.
+  std::array<Curve, access_count> curves;  // by index_of()
+  std::vector<FileCurves> files;           // smaller files, where several sizes were asked for
+  std::vector<Wait> waits;
+  std::vector<Depth> depths;
+  std::vector<Streams> streams;
+  std::vector<Stride> strides;
+  std::optional<Sawtooth> sawtooth;
+  std::uint64_t block = 0;  // of the sawtooth, else of the file system
+
+  std::uint64_t file = 0;          // size of the file
+  std::uint64_t largest = 0;       // the largest request that was measured
+  std::size_t requests = 0;        // how many, in all
+  double seconds = 0;              // what it took
+  double bound = 0.1;              // what was asked for
+  bool sure = false;               // every point within the bound, and the lines too
+  unsigned rounds = 1;             // how often it was refined, and one
+  std::vector<std::string> notes;  // what could not be measured, and why
+
+  // Of the curves: the sequential and the random request at size zero, and the rate of large requests.
   [[nodiscard]] double latency() const;
   [[nodiscard]] double seek() const;
   [[nodiscard]] double bandwidth(bool write) const;
+  [[nodiscard]] double iops(bool write) const;  // the most of any depth
   // Sequential throughput divided by random throughput.
   [[nodiscard]] double ratio(bool write, double size) const;
 };
 
-struct ProfileOptions {
-  MeasureOptions measure;
-  bool idle = false;  // lowest I/O priority
+// One kind of request, as one of several streams.
+struct Wish {
+  Access access;
+  std::uint64_t size = 0;
+  std::uint64_t gap = 0;  // between the end of a request and the next, where they are strided
+  unsigned streams = 1;
 };
 
-// Measures the place at its path. Takes at most nine tenths of its free space; leaves nothing behind.
-// REQUIRES: called in a process that may get stuck with the place.
-Result<Profile> take_profile(const Place& place, const ProfileOptions& options,
-                             const MeasureProgress& progress);
-
-Json profile_json(const Profile& profile);
+// Seconds from one request's end to the next one's, of all streams together: `size / seconds` is the
+// throughput. Nothing where no such access was measured.
+std::optional<Estimate> expect(const Profile& profile, const Wish& wish);
+// How that came about, for people.
+std::string explain(const Profile& profile, const Wish& wish);
 
 }  // namespace sluice

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double outlier_distance = 10;
 constexpr std::size_t least_to_judge = 5;
+constexpr double most_outliers = 0.05;  // of the values
 
 }  // namespace
 
@@ -54,6 +55,10 @@ Summary summarize(std::span<const double> values) {
     }
     const double limit = outlier_distance * std::max(median(distances), centre * 1e-3);
     std::erase_if(kept, [&](double value) { return std::abs(value - centre) > limit; });
+    const auto most = std::max(1.0, most_outliers * static_cast<double>(values.size()));
+    if (static_cast<double>(values.size() - kept.size()) > most) {
+      kept.assign(values.begin(), values.end());
+    }
   }
   Summary out{.mean = 0, .half = 0, .kept = kept.size(), .outliers = values.size() - kept.size()};
   for (const double value : kept) {

@@ -17,7 +17,8 @@ struct Summary {
 };
 
 // Mean and its 90 % interval by Student's t. Values further from the median than ten times the median
-// distance are left out: a hiccup of the machine is not the device.
+// distance are left out: a hiccup of the machine is not the device. Where they are more than a twentieth they
+// are the device: some flushes write a journal, others do not.
 Summary summarize(std::span<const double> values);
 
 // The factor of Student's t for a two-sided interval of 90 %. REQUIRES: degrees > 0.

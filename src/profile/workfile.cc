@@ -5,6 +5,7 @@
 #include <linux/stat.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,12 +13,15 @@
 #include <random>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace sluice {
 namespace {
 
 constexpr std::uint64_t piece = std::uint64_t{1} << 20;
+constexpr std::uint64_t largest_piece = 16 * piece;
 constexpr std::uint64_t page = 4096;
 
 Error cannot(const Errno& number, std::string_view what, const std::string& folder) {
@@ -43,6 +47,12 @@ UniqueFd open_nameless(const std::string& folder, int flags) {
     sys().unlink(path.c_str());
   }
   return out;
+}
+
+// Another open file description of it: flags, read-ahead and position are its own.
+UniqueFd reopen(const UniqueFd& file, int flags) {
+  const std::string path = fmt::format("/proc/self/fd/{}", file.get());
+  return UniqueFd(sys().open(path.c_str(), O_RDWR | O_CLOEXEC | flags, 0));
 }
 
 // What the kernel says of direct I/O to this file; where it says nothing, whole pages are safe.
@@ -72,7 +82,25 @@ Result<WorkFile> WorkFile::create(const std::string& folder) {
   if (!out.fd_) {
     return cannot(Errno(), "create a file", folder);
   }
-  out.alignment_ = out.direct() ? alignment_of(out.fd_.get()) : 512;
+  out.alignment_ = out.is_direct() ? alignment_of(out.fd_.get()) : 512;
+  out.cached_ = reopen(out.fd_, 0);
+  if (!out.cached_) {
+    return cannot(Errno(), "open a nameless file again (is /proc mounted?)", folder);
+  }
+  return out;
+}
+
+Result<WorkFile> WorkFile::again() const {
+  WorkFile out;
+  out.folder_ = folder_;
+  out.why_cached_ = why_cached_;
+  out.alignment_ = alignment_;
+  out.size_ = size_;
+  out.fd_ = reopen(fd_, is_direct() ? O_DIRECT : 0);
+  out.cached_ = reopen(fd_, 0);
+  if (!out.fd_ || !out.cached_) {
+    return cannot(Errno(), "open a nameless file again", folder_);
+  }
   return out;
 }
 
@@ -96,13 +124,13 @@ Status WorkFile::reserve_buffer(std::uint64_t length) {
   return {};
 }
 
-Result<double> WorkFile::timed(bool write, bool sync, std::uint64_t offset, std::uint64_t length) {
+Result<double> WorkFile::timed(int fd, bool write, std::uint64_t offset, std::uint64_t length) {
   SLUICE_CHECK(reserve_buffer(length));
   const double start = steady_seconds();
   for (std::uint64_t done = 0; done < length;) {
     const auto at = static_cast<off_t>(offset + done);
-    const ssize_t moved = write ? sys().pwrite(fd_.get(), buffer_.get() + done, length - done, at)
-                                : sys().pread(fd_.get(), buffer_.get() + done, length - done, at);
+    const ssize_t moved = write ? sys().pwrite(fd, buffer_.get() + done, length - done, at)
+                                : sys().pread(fd, buffer_.get() + done, length - done, at);
     if (moved < 0 && errno == EINTR) {
       continue;
     }
@@ -112,27 +140,72 @@ Result<double> WorkFile::timed(bool write, bool sync, std::uint64_t offset, std:
     }
     done += static_cast<std::uint64_t>(moved);
   }
-  if (sync && sys().fsync(fd_.get()) != 0) {
+  return steady_seconds() - start;
+}
+
+std::uint64_t WorkFile::readahead() const {
+  constexpr std::uint64_t usual = std::uint64_t{4} << 20;  // of btrfs, whose devices have no number there
+  struct stat found {};
+  if (fstat(fd_.get(), &found) != 0) {
+    return usual;
+  }
+  const auto text = read_file(
+      fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(found.st_dev), minor(found.st_dev)), 64);
+  const auto kilobytes = text ? parse_count(trim(*text)) : Result<std::uint64_t>(usual / 1024);
+  return kilobytes.value_or(usual / 1024) * 1024;
+}
+
+Error WorkFile::trouble(int number, bool write) const {
+  errno = number;
+  return cannot(Errno(), write ? "write" : "read", folder_);
+}
+
+Result<double> WorkFile::direct(bool write, std::uint64_t offset, std::uint64_t length) {
+  return timed(fd_.get(), write, offset, length);
+}
+
+Result<double> WorkFile::cached(bool write, std::uint64_t offset, std::uint64_t length) {
+  return timed(cached_.get(), write, offset, length);
+}
+
+Result<double> WorkFile::append(std::uint64_t length) {
+  SLUICE_TRY(const double seconds, cached(true, size_, length));
+  size_ += length;
+  return seconds;
+}
+
+Result<double> WorkFile::sync(bool data_alone) {
+  const double start = steady_seconds();
+  if ((data_alone ? fdatasync(cached_.get()) : sys().fsync(cached_.get())) != 0) {
     return cannot(Errno(), "sync a file", folder_);
   }
   return steady_seconds() - start;
 }
 
-Result<double> WorkFile::read(std::uint64_t offset, std::uint64_t length) {
-  return timed(false, false, offset, length);
+Status WorkFile::drop_cache() {
+  SLUICE_TRY([[maybe_unused]] const double seconds, sync(true));
+  posix_fadvise(cached_.get(), 0, 0, POSIX_FADV_DONTNEED);
+  return {};
 }
-Result<double> WorkFile::write(std::uint64_t offset, std::uint64_t length) {
-  return timed(true, false, offset, length);
-}
-Result<double> WorkFile::write_synced(std::uint64_t offset, std::uint64_t length) {
-  return timed(true, true, offset, length);
+
+Status WorkFile::empty() {
+  if (ftruncate(cached_.get(), 0) != 0) {
+    return cannot(Errno(), "empty a file", folder_);
+  }
+  size_ = 0;
+  return {};
 }
 
 Status WorkFile::grow(std::uint64_t size, const std::function<bool()>& go_on) {
+  std::uint64_t step = piece;
+  size = size / alignment_ * alignment_;
   while (size_ < size && go_on()) {
-    const std::uint64_t length = std::min(piece, size - size_);
-    SLUICE_TRY([[maybe_unused]] const double seconds, write(size_, length));
+    const std::uint64_t length = std::min(step, size - size_);
+    SLUICE_TRY(const double seconds, direct(true, size_, length));
     size_ += length;
+    // Where every request takes long, few large ones do it sooner.
+    const bool slow = seconds * 1e8 > static_cast<double>(length);  // less than 100 MB/s
+    step = slow && step < largest_piece ? 2 * step : step;
   }
   return {};
 }

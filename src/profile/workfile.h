@@ -22,21 +22,35 @@ class WorkFile {
   WorkFile& operator=(WorkFile&&) noexcept = default;
 
   // Past the page cache; else the reason why not.
-  [[nodiscard]] bool direct() const { return why_cached_.empty(); }
+  [[nodiscard]] bool is_direct() const { return why_cached_.empty(); }
   [[nodiscard]] const std::string& why_cached() const { return why_cached_; }
   // Offsets, lengths and addresses of requests past the page cache are multiples of this.
   [[nodiscard]] std::uint64_t alignment() const { return alignment_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
+  // How far the kernel reads ahead of sequential reads through the page cache, in bytes.
+  [[nodiscard]] std::uint64_t readahead() const;
 
-  // Writes on until it has that size, in pieces; asks before each whether to go on. Blocks that were only
-  // reserved would be read from nowhere.
+  // Writes on until it has that size, as far as that is aligned, in pieces; asks before each whether to go
+  // on. Blocks that were only reserved would be read from nowhere.
   Status grow(std::uint64_t size, const std::function<bool()>& go_on);
 
-  // One request; the seconds that it took. REQUIRES: aligned, and within the size.
-  Result<double> read(std::uint64_t offset, std::uint64_t length);
-  Result<double> write(std::uint64_t offset, std::uint64_t length);
-  // Write and fsync together.
-  Result<double> write_synced(std::uint64_t offset, std::uint64_t length);
+  // The same file with a buffer of its own, for another thread.
+  [[nodiscard]] Result<WorkFile> again() const;
+
+  // One request; the seconds that it took. REQUIRES: within the size; of direct ones: aligned.
+  Result<double> direct(bool write, std::uint64_t offset, std::uint64_t length);
+  Result<double> cached(bool write, std::uint64_t offset, std::uint64_t length);
+  // A write through the page cache at the end, which moves.
+  Result<double> append(std::uint64_t length);
+  Result<double> sync(bool data_alone = false);
+  // Written back, and out of the page cache.
+  Status drop_cache();
+  Status empty();
+
+  // Of requests past the page cache, for other ways to make them.
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  // What went wrong with one of those.
+  [[nodiscard]] Error trouble(int number, bool write) const;
 
  private:
   struct Free {
@@ -44,9 +58,10 @@ class WorkFile {
   };
   WorkFile() = default;
   Status reserve_buffer(std::uint64_t length);
-  Result<double> timed(bool write, bool sync, std::uint64_t offset, std::uint64_t length);
+  Result<double> timed(int fd, bool write, std::uint64_t offset, std::uint64_t length);
 
   UniqueFd fd_;
+  UniqueFd cached_;
   std::string folder_;
   std::string why_cached_;
   std::uint64_t alignment_ = 512;

@@ -20,14 +20,27 @@ constexpr Option chart = {.name = "chart",
                           .type = OptionType::path,
                           .argument = "FILE.svg",
                           .help = "draw the throughput of the ten best places over the request size"};
-constexpr std::array rows = {&option_rules, &option_sigdef,  &option_path,    &explain,
-                             &chart,        &option_timeout, &option_catalog, &option_system};
+constexpr Option io = {.name = "io",
+                       .type = OptionType::choice,
+                       .argument = "HOW",
+                       .range = "direct|buffered|synced",
+                       .help =
+                           "whether each request waits for the storage, only for the page cache, or for the "
+                           "storage's flush; without it direct, or synced where the intent says sync"};
+constexpr Option streams = {.name = "streams",
+                            .type = OptionType::count,
+                            .argument = "N",
+                            .range = "1..1024",
+                            .help = "so many programs or threads at once, each as described; without it one"};
+constexpr std::array rows = {&option_rules,   &option_sigdef,  &option_path,  &io, &streams, &explain, &chart,
+                             &option_timeout, &option_catalog, &option_system};
 
 constexpr std::array examples = {
     Example{"sluice advise 'persist sequential size-per-IO(16MB) totalsize(6GB)'",
             "Where to write 6 GB that must survive a reboot."},
     Example{"sluice advise --explain temp random 'size-per-IO(4K)'",
             "The same for scratch data, with the arithmetic."},
+    Example{"sluice advise sig journal --streams 4", "Four logs that a database flushes at every commit."},
     Example{"sluice advise --rules rules.toml --path out/step_1.dat",
             "Where the rules would have that file."},
     Example{"sluice advise --chart sizes.svg persist",
@@ -45,8 +58,8 @@ std::string fitted(const std::string& text, const Style& style, std::size_t inde
 
 std::string plan_text(const Plan& plan, bool explain_it, const Style& style) {
   std::string out = fmt::format("intent   {}\n", plan.intent.empty() ? "(nothing said)" : print(plan.intent));
-  if (!plan.assumed.empty()) {
-    out += fmt::format("assumed  {}\n", join(plan.assumed, " "));
+  if (!plan.workload.assumed.empty()) {
+    out += fmt::format("assumed  {}\n", join(plan.workload.assumed, " "));
   }
   out += "\n";
   if (plan.ranking.empty()) {
@@ -71,15 +84,16 @@ std::string plan_text(const Plan& plan, bool explain_it, const Style& style) {
     }
     out += table.print(style);
     if (!explain_it) {
+      const Ranked& best = plan.ranking.front();
       out +=
-          "\n" + fitted(fmt::format("chosen: {}, {}", plan.ranking.front().place, plan.ranking.front().why),
-                        style, 0);
+          "\n" + fitted(fmt::format("chosen: {}, {}", best.place, sluice::explain(plan, best).why), style, 0);
     }
   }
   if (explain_it) {
     for (const Ranked& row : plan.ranking) {
       out += fmt::format("\n{}\n", style.paint(Colour::bold, row.place));
-      for (const std::string& line : row.arithmetic) {
+      const Reasons reasons = sluice::explain(plan, row);
+      for (const std::string& line : reasons.arithmetic) {
         out += fitted(line, style, 2);
       }
     }
@@ -97,36 +111,51 @@ std::string plan_text(const Plan& plan, bool explain_it, const Style& style) {
   return out;
 }
 
-// Modelled throughput of the best places over request sizes from 512 B to 1 GiB.
-std::string chart_of(const Plan& plan, const std::vector<Place>& places) {
+// Throughput of the best places over request sizes from 512 B to 1 GiB, as forecast.
+std::string chart_of(const Plan& plan) {
   constexpr std::size_t most = 10;
-  Chart out{.title = "Modelled throughput: " + (plan.intent.empty() ? "any data" : print(plan.intent)),
+  Chart out{.title = "Forecast throughput: " + (plan.intent.empty() ? "any data" : print(plan.intent)),
             .x = {.title = "request size", .unit = Unit::bytes, .logarithmic = true},
             .y = {.title = "throughput", .unit = Unit::rate, .logarithmic = true},
             .series = {}};
   for (std::size_t i = 0; i < std::min(plan.ranking.size(), most); ++i) {
-    const auto place = std::find_if(places.begin(), places.end(),
-                                    [&](const Place& one) { return one.name == plan.ranking[i].place; });
-    const DeviceModel model = model_of(*place);
-    Series series{.name = place->name, .points = {}, .markers = false};
-    Workload workload = workload_of(plan.intent);
+    const Ranked& row = plan.ranking[i];
+    Series series{.name = fmt::format("{} ({})", row.place, row.source), .points = {}, .markers = false};
+    Workload workload = plan.workload;
     for (int eighths = 9 * 8; eighths <= 30 * 8; ++eighths) {
       workload.request = static_cast<std::uint64_t>(std::exp2(eighths / 8.0));
       series.points.push_back(
-          {.x = static_cast<double>(workload.request), .y = throughput(model, workload).rate});
+          {.x = static_cast<double>(workload.request), .y = forecast(row, workload).rate});
     }
     out.series.push_back(std::move(series));
   }
   return draw(out);
 }
 
+Result<Usage> read_usage(const Options& options, const Intent& intent) {
+  Usage out;
+  const std::string how = options.text("io");
+  for (const Mode mode : {Mode::direct, Mode::buffered, Mode::synced}) {
+    if (how == print(mode)) {
+      out.mode = mode;
+    }
+  }
+  if (intent.is("sync") && out.mode && out.mode != Mode::synced) {
+    return bad_input(fmt::format("--io {} contradicts 'sync' of the intent", how), "keep one of them");
+  }
+  if (options.given("streams")) {
+    out.streams = static_cast<unsigned>(options.count("streams"));
+  }
+  return out;
+}
+
 Result<Output> run(const Context& context) {
   SLUICE_TRY(const IntentInput input, read_intent(context));
-  SLUICE_TRY(const Storage storage, read_places(context, false));
-  const Discovery& found = storage.found;
-  const Plan plan = make_plan(input.merged.intent, found.places);
+  SLUICE_TRY(const Usage usage, read_usage(context.options, input.merged.intent));
+  SLUICE_TRY(const Storage storage, read_places(context, false, true));
+  const Plan plan = make_plan(input.merged.intent, storage.found.places, storage.profiles, usage);
   if (const std::string file = context.options.text("chart"); !file.empty()) {
-    SLUICE_CHECK(write_file(file, chart_of(plan, found.places)));
+    SLUICE_CHECK(write_file(file, chart_of(plan)));
   }
   Output out;
   out.status = plan.ranking.empty() ? 1 : 0;
@@ -152,11 +181,16 @@ extern const Verb verb_advise = {
         "more reliable, then to the emptier place. Space promised to earlier placements counts as used. "
         "Every place "
         "kept or rejected has its reason.\n\n"
-        "The forecast is modelled from traits: latency, bandwidth, IOPS and block size of a place, either "
-        "configured "
-        "in sluice.toml or defaults of its kind of device. LOW and HIGH say how far the truth may be off. "
-        "What the "
-        "intent leaves unsaid is assumed and shown. Exit status 1 means that no place can take the data.",
+        "Where a place has a profile (`sluice profile` takes one), the forecast comes from what was "
+        "measured: "
+        "SOURCE is `measured`. Elsewhere it is modelled from traits: latency, bandwidth, IOPS and block "
+        "size, "
+        "either configured in sluice.toml or defaults of the kind of device. A profile is stale, and not "
+        "used, "
+        "when kernel, file system, mount options, device or scheduler have changed since. --explain shows "
+        "both "
+        "ways. LOW and HIGH say how far the truth may be off. What the intent leaves unsaid is assumed and "
+        "shown. Exit status 1 means that no place can take the data.",
     .options = rows,
     .examples = examples,
     .sections = vocabulary_section,

@@ -1,15 +1,21 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/files.h"
 #include "base/log.h"
-#include "base/svg.h"
+#include "base/sys.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/place_input.h"
 #include "profile/child.h"
+#include "profile/keep.h"
+#include "profile/picture.h"
+#include "profile/profile_json.h"
 
 namespace sluice {
 namespace {
@@ -43,14 +49,28 @@ constexpr Option duration = {.name = "time",
                              .type = OptionType::duration,
                              .argument = "TIME",
                              .range = "100ms..1d",
-                             .fallback = "15s",
+                             .fallback = "17s",
                              .help = "give the best profile that can be had in this time"};
-constexpr Option file_size = {
+constexpr Option file_sizes = {
     .name = "file-size",
-    .type = OptionType::size,
-    .argument = "SIZE",
-    .range = "64K..",
-    .help = "size of the file to measure with, instead of what time and room allow"};
+    .type = OptionType::text,
+    .argument = "SIZE[,SIZE...]",
+    .help =
+        "size of the file to measure with, instead of what time and room allow; with several, each has "
+        "its own curves, and the largest is used for forecasts"};
+constexpr Option tests = {
+    .name = "tests",
+    .type = OptionType::text,
+    .argument = "NAME[,NAME...]",
+    .fallback = "all",
+    .help =
+        "what to measure beside the curves of direct access: modes (buffered, synced), depth, streams, "
+        "strides, sawtooth, metadata; `all`, or `curves` for nothing else"};
+constexpr Option refine = {.name = "refine",
+                           .help =
+                               "add to the profile that is known, in moments in which nobody else uses "
+                               "the place, with the lowest I/O priority"};
+constexpr Option keep_nothing = {.name = "dry-run", .help = "do not remember the profile"};
 constexpr Option patience = {.name = "patience",
                              .type = OptionType::duration,
                              .argument = "TIME",
@@ -63,35 +83,76 @@ constexpr Option seed = {.name = "seed",
                          .fallback = "1",
                          .help = "of the sizes and offsets that are drawn by chance"};
 constexpr Option idle = {.name = "idle", .help = "with the lowest I/O priority"};
-constexpr Option chart = {
-    .name = "chart",
-    .type = OptionType::path,
-    .argument = "FILE.svg",
-    .help = "draw measured points and curves; with several places, into FILE-PLACE.svg"};
+constexpr Option chart = {.name = "chart",
+                          .type = OptionType::path,
+                          .argument = "FILE.svg|FILE.html",
+                          .help =
+                              "draw measured points, curves and ratio, as a picture or as a page with "
+                              "all that was measured; with several places, into FILE-PLACE"};
 
-constexpr std::array rows = {&sizes,    &points, &repetitions, &bound, &duration,       &file_size,
-                             &patience, &seed,   &idle,        &chart, &option_timeout, &option_catalog};
+constexpr std::array rows = {&sizes,      &points,       &repetitions, &bound,          &duration,
+                             &file_sizes, &tests,        &refine,      &patience,       &seed,
+                             &idle,       &keep_nothing, &chart,       &option_timeout, &option_catalog};
 
 constexpr std::array examples = {
-    Example{"sluice profile /data", "Measures the place that /data lies on, there, in 15 seconds."},
+    Example{"sluice profile /data", "Measures the place that /data lies on, there, in 17 seconds."},
     Example{"sluice profile . --time 2s --chart curves.svg", "Quickly, with a picture."},
     Example{"sluice profile /data --sizes paper --repetitions 4 --file-size 1200M", "As SeRRa's paper does."},
 };
 
+Status read_tests(const std::string& text, ProfileOptions& out) {
+  if (text == "all") {
+    return {};
+  }
+  struct Name {
+    std::string_view name;
+    bool ProfileOptions::*wanted;
+  };
+  constexpr std::array names = {
+      Name{"modes", &ProfileOptions::modes},       Name{"depth", &ProfileOptions::depth},
+      Name{"streams", &ProfileOptions::streams},   Name{"strides", &ProfileOptions::strides},
+      Name{"sawtooth", &ProfileOptions::sawtooth}, Name{"metadata", &ProfileOptions::metadata}};
+  for (const Name& name : names) {
+    out.*name.wanted = false;
+  }
+  for (const std::string_view word : split(text, ',')) {
+    const auto found =
+        std::find_if(names.begin(), names.end(), [&](const Name& name) { return name.name == word; });
+    if (found != names.end()) {
+      out.*found->wanted = true;
+    } else if (word != "curves") {
+      return bad_input(fmt::format("--tests: there is no test {}", quote(word)),
+                       "choose from curves, modes, depth, streams, strides, sawtooth, metadata");
+    }
+  }
+  return {};
+}
+
 Result<ProfileOptions> read_options(const Options& options) {
   ProfileOptions out;
-  SLUICE_TRY(out.measure.grid, parse_grid(options.text("sizes")));
-  out.measure.points = options.count("points");
-  out.measure.repetitions = options.given("repetitions") ? options.count("repetitions") : 0;
-  SLUICE_TRY(out.measure.bound, parse_number(options.text("bound")));
-  if (!(out.measure.bound > 0 && out.measure.bound <= 1)) {
+  SLUICE_TRY(out.grid, parse_grid(options.text("sizes")));
+  out.points = options.count("points");
+  out.repetitions = options.given("repetitions") ? options.count("repetitions") : 0;
+  SLUICE_TRY(out.bound, parse_number(options.text("bound")));
+  if (!(out.bound > 0 && out.bound <= 1)) {
     return bad_input(fmt::format("--bound {} makes no sense", quote(options.text("bound"))),
                      "a share such as 0.1, up to 1");
   }
-  out.measure.seconds = options.duration("time").in_seconds();
-  out.measure.file = options.given("file-size") ? options.count("file-size") : 0;
-  out.measure.seed = options.count("seed");
+  out.seconds = options.duration("time").in_seconds();
+  if (options.given("file-size")) {
+    for (const std::string_view word : split(options.text("file-size"), ',')) {
+      SLUICE_TRY(const std::uint64_t size, parse_size(word));
+      constexpr std::uint64_t least = 65536;
+      if (size < least) {
+        return bad_input(fmt::format("--file-size {} is too small", quote(word)), "64K or more");
+      }
+      out.files.push_back(size);
+    }
+    std::sort(out.files.begin(), out.files.end());
+  }
+  out.seed = options.count("seed");
   out.idle = options.flag("idle");
+  SLUICE_CHECK(read_tests(options.text("tests"), out));
   return out;
 }
 
@@ -103,11 +164,16 @@ Result<Place> choose(const std::vector<Place>& places, const std::string& operan
     }
   }
   const std::string path = absolute(operand, current_folder());
+  // The innermost one: a folder of sluice.toml before the mount that it lies on.
   const Place* best = nullptr;
+  std::size_t longest = 0;
   for (const Place& place : places) {
-    const bool inside = path == place.mount || place.mount == "/" || path.starts_with(place.mount + "/");
-    if (inside && (best == nullptr || place.mount.size() > best->mount.size())) {
-      best = &place;
+    for (const std::string& folder : {place.path, place.mount}) {
+      const bool inside = path == folder || folder == "/" || path.starts_with(folder + "/");
+      if (inside && folder.size() > longest) {
+        best = &place;
+        longest = folder.size();
+      }
     }
   }
   struct stat found {};
@@ -120,39 +186,68 @@ Result<Place> choose(const std::vector<Place>& places, const std::string& operan
   return out;
 }
 
-std::string draw_profile(const Json& profile) {
-  Chart picture{.title = fmt::format("{}: seconds of one request", profile.value("place", "")),
-                .x = {.title = "request size", .unit = Unit::bytes, .logarithmic = true},
-                .y = {.title = "time", .unit = Unit::seconds, .logarithmic = true},
-                .series = {}};
-  for (const char* operation : {"read", "write"}) {
-    for (const char* pattern : {"sequential", "random"}) {
-      Series curve{.name = fmt::format("{} {}", pattern, operation), .points = {}};
-      for (const Json& row : profile["curves"][operation][pattern]) {
-        curve.points.push_back({row.value("size", 0.0), row.value("seconds", 0.0)});
-      }
-      Series measured{
-          .name = fmt::format("{} {}, measured", pattern, operation), .points = {}, .markers = true};
-      for (const Json& row : profile["measured"][operation][pattern]) {
-        measured.points.push_back({row.value("size", 0.0), row.value("seconds", 0.0)});
-      }
-      picture.series.push_back(std::move(curve));
-      picture.series.push_back(std::move(measured));
-    }
-  }
-  return draw(picture);
+std::string cell(double value, double half) {
+  return value > 0 ? fmt::format("{} ±{:.0f} %", human_duration(value), 100 * half / value) : "-";
 }
 
-std::string text_of(const Json& profile, const Style& style) {
+// What programs wait for, beside the single requests.
+std::string facts_text(const Profile& profile, const Style& style) {
+  std::string out;
+  if (!profile.waits.empty()) {
+    Table table({{.title = "OPERATION"}, {.title = "TIME", .align = Align::right}});
+    for (const Wait& wait : profile.waits) {
+      table.add({wait.name, cell(wait.one.seconds, wait.one.half)});
+    }
+    out += "\n" + table.print(style);
+  }
+  const Curve& any = profile.curves[direct_count];
+  if (!any.empty()) {
+    // In the order of `accesses`.
+    Table table({{.title = "SIZE", .align = Align::right},
+                 {.title = "SYNCED WRITE", .align = Align::right},
+                 {.title = "RANDOM", .align = Align::right},
+                 {.title = "BUFFERED READ", .align = Align::right},
+                 {.title = "RANDOM", .align = Align::right},
+                 {.title = "BUFFERED WRITE", .align = Align::right},
+                 {.title = "RANDOM", .align = Align::right}});
+    for (const Measured& point : any.points) {
+      std::vector<std::string> row = {print_size(point.size)};
+      for (std::size_t i = direct_count; i < access_count; ++i) {
+        const Curve& curve = profile.curves[i];
+        row.push_back(curve.empty() ? "-"
+                                    : human_duration(curve.at(static_cast<double>(point.size)).seconds));
+      }
+      table.add(row);
+    }
+    out += "\n" + table.print(style);
+  }
+  return out;
+}
+
+std::string ratio_text(const Json& json, const char* operation) {
+  const Json& summary = json["ratio_summary"][operation];
+  return fmt::format("{} {:.2f} ({:.2f} to {:.2f})", operation, summary.value("average", 0.0),
+                     summary.value("minimum", 0.0), summary.value("maximum", 0.0));
+}
+
+std::string text_of(const Profile& profile, const Style& style) {
+  Json json = profile_json(profile);
   std::string out = fmt::format(
-      "{} in {}, {} requests in {}, {}\n", profile.value("place", ""), escape(profile.value("path", "")),
-      profile.value("requests", 0), human_duration(profile.value("seconds", 0.0)),
-      profile.value("sure", false) ? "sure within the bound" : "not sure within the bound yet");
-  out += fmt::format("page cache: {} ({})\n", profile.value("cache", ""), profile.value("cache_why", ""));
-  out += fmt::format(
-      "latency {}, seek {}, reads at {}, writes at {}\n\n", human_duration(profile.value("latency", 0.0)),
-      human_duration(profile.value("seek", 0.0)), human_rate(profile["bandwidth"].value("read", 0.0)),
-      human_rate(profile["bandwidth"].value("write", 0.0)));
+      "{} in {}, {} requests in {}, {}\n", escape(profile.place), escape(profile.path), profile.requests,
+      human_duration(profile.seconds),
+      profile.sure ? fmt::format("sure within {:g} %", 100 * profile.bound)
+                   : fmt::format("not sure within {:g} % yet: --refine adds to it", 100 * profile.bound));
+  out += fmt::format("page cache {}: {}\n", profile.cache.state, profile.cache.why);
+  out += fmt::format("latency {}, seek {}, reads at {}, writes at {}\n", human_duration(profile.latency()),
+                     human_duration(profile.seek()), human_rate(profile.bandwidth(false)),
+                     human_rate(profile.bandwidth(true)));
+  out += fmt::format("at most {:.0f} reads and {:.0f} writes a second, blocks of {}{}\n", profile.iops(false),
+                     profile.iops(true), human_size(profile.block),
+                     profile.sawtooth ? "" : " by the file system (no sawtooth found)");
+  out += fmt::format("sequential to random: {}, {}\n", ratio_text(json, "read"), ratio_text(json, "write"));
+  for (const std::string& note : profile.notes) {
+    out += fmt::format("note: {}\n", note);
+  }
   Table table({{.title = "SIZE", .align = Align::right},
                {.title = "SEQ READ", .align = Align::right},
                {.title = "RANDOM READ", .align = Align::right},
@@ -160,25 +255,52 @@ std::string text_of(const Json& profile, const Style& style) {
                {.title = "SEQ WRITE", .align = Align::right},
                {.title = "RANDOM WRITE", .align = Align::right},
                {.title = "RATIO", .align = Align::right}});
-  const Json& curves = profile["curves"];
+  const Json& curves = json["curves"];
   const Json& read = curves["read"]["sequential"];
-  std::size_t every = std::max<std::size_t>(1, read.size() / 24);  // JSON has all of them
+  const std::size_t every = std::max<std::size_t>(1, read.size() / 24);  // JSON has all of them
   for (std::size_t i = 0; i < read.size(); i += every) {
-    const auto cell = [&](const char* operation, const char* pattern) {
+    const auto seconds = [&](const char* operation, const char* pattern) {
       return human_duration(curves[operation][pattern][i].value("seconds", 0.0));
     };
     const auto ratio = [&](const char* operation) {
-      return fmt::format("{:.2f}", profile["ratio"][operation][i].value("ratio", 0.0));
+      return fmt::format("{:.2f}", json["ratio"][operation][i].value("ratio", 0.0));
     };
-    table.add({print_size(read[i].value("size", std::uint64_t{0})), cell("read", "sequential"),
-               cell("read", "random"), ratio("read"), cell("write", "sequential"), cell("write", "random"),
-               ratio("write")});
+    table.add({print_size(read[i].value("size", std::uint64_t{0})), seconds("read", "sequential"),
+               seconds("read", "random"), ratio("read"), seconds("write", "sequential"),
+               seconds("write", "random"), ratio("write")});
   }
-  return out + table.print(style);
+  return out + "\n" + table.print(style) + facts_text(profile, style);
+}
+
+Status draw_to(std::string file, const Profile& profile, bool several) {
+  const bool page = file.ends_with(".html");
+  if (several) {
+    const std::size_t dot = file.rfind('.');
+    file.insert(dot == std::string::npos ? file.size() : dot, "-" + profile.place);
+  }
+  return write_file(absolute(file, current_folder()), page ? page_profile(profile) : draw_profile(profile));
+}
+
+// The profile to add to; a message where there is none that can be added to.
+std::optional<Profile> known_profile(const Context& context, const Place& place) {
+  auto known = recall_profile(context.options.text("catalog"), place.id);
+  if (!known) {
+    log::warn("profile: {}; measuring anew", known.error().text());
+    return {};
+  }
+  if (!*known) {
+    log::warn("profile: {} has no profile to refine yet; measuring anew", place.name);
+    return {};
+  }
+  if (const std::string why = differences((*known)->conditions, conditions_of(place)); !why.empty()) {
+    log::warn("profile: the profile of {} is stale: {}; measuring anew", place.name, why);
+    return {};
+  }
+  return std::move(*known);
 }
 
 Result<Output> run(const Context& context) {
-  SLUICE_TRY(const ProfileOptions options, read_options(context.options));
+  SLUICE_TRY(ProfileOptions options, read_options(context.options));
   SLUICE_TRY(const Storage storage, read_places(context, false));
   std::vector<Place> chosen;
   for (const std::string& operand : context.options.operands()) {
@@ -188,6 +310,7 @@ Result<Output> run(const Context& context) {
   Output out;
   Json profiles = Json::array();
   for (const Place& place : chosen) {
+    options.earlier = context.options.flag("refine") ? known_profile(context, place) : std::nullopt;
     Progress progress;
     auto profile = profile_in_child(
         place, options, context.options.duration("patience"), [&](double share, std::string_view what) {
@@ -201,16 +324,16 @@ Result<Output> run(const Context& context) {
       out.status = 1;
       continue;
     }
-    if (context.options.given("chart")) {
-      std::string file = context.options.text("chart");
-      if (chosen.size() > 1) {
-        const std::size_t dot = file.ends_with(".svg") ? file.size() - 4 : file.size();
-        file.insert(dot, "-" + place.name);
+    if (!context.options.flag("dry-run")) {
+      if (const Status kept = keep_profile(context.options.text("catalog"), *profile); !kept) {
+        log::warn("profile: {}; the profile is not remembered", kept.error().text());
       }
-      SLUICE_CHECK(write_file(absolute(file, current_folder()), draw_profile(*profile)));
+    }
+    if (context.options.given("chart")) {
+      SLUICE_CHECK(draw_to(context.options.text("chart"), *profile, chosen.size() > 1));
     }
     out.text += (out.text.empty() ? "" : "\n") + text_of(*profile, context.style);
-    profiles.push_back(std::move(*profile));
+    profiles.push_back(profile_json(*profile));
   }
   if (context.json) {
     out.json = chosen.size() == 1 && profiles.size() == 1 ? std::move(profiles[0])

@@ -70,7 +70,8 @@ sluice::Result<sluice::Storage> look() {
   return sluice::survey(config,
                         {.discover = {.system = {}, .timeout = options.duration("timeout"), .progress = {}},
                          .catalog = options.text("catalog"),
-                         .remember = false});
+                         .remember = false,
+                         .profiles = true});
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ char* sluice_advise(const char* words, struct sluice_failure* why) {
       tell(why, storage.error().number, 0, storage.error().text());
       return nullptr;
     }
-    const sluice::Plan plan = sluice::make_plan(*intent, storage->found.places);
+    const sluice::Plan plan = sluice::make_plan(*intent, storage->found.places, storage->profiles);
     const std::string text = sluice::write_json(sluice::to_json(plan, storage->warnings), 2);
     auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
     if (copy == nullptr) {

@@ -1,0 +1,359 @@
+#include "profile/profile_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kept_version = 1;
+
+const char* operation(bool write) {
+  return write ? "write" : "read";
+}
+const char* pattern(bool random) {
+  return random ? "random" : "sequential";
+}
+
+Json points_json(const Curve& curve) {
+  Json out = Json::array();
+  for (const Measured& point : curve.points) {
+    out.push_back({{"size", point.size},
+                   {"seconds", point.seconds},
+                   {"half", point.half},
+                   {"repetitions", point.repetitions},
+                   {"outliers", point.outliers}});
+  }
+  return out;
+}
+
+Json grid_json(const Curve& curve, const std::vector<std::uint64_t>& sizes) {
+  Json out = Json::array();
+  for (const std::uint64_t size : sizes) {
+    const Estimate estimate = curve.at(static_cast<double>(size));
+    out.push_back(
+        {{"size", size}, {"seconds", estimate.seconds}, {"low", estimate.low}, {"high", estimate.high}});
+  }
+  return out;
+}
+
+// Sequential throughput by random throughput, for every size, and the mean, least and largest of them.
+void put_ratios(Json& out, const Curve* curves, const std::vector<std::uint64_t>& sizes) {
+  for (const bool write : {false, true}) {
+    const Curve& sequential = curves[index_of({.mode = Mode::direct, .write = write, .random = false})];
+    const Curve& random = curves[index_of({.mode = Mode::direct, .write = write, .random = true})];
+    Json rows = Json::array();
+    double sum = 0;
+    double least = 0;
+    double most = 0;
+    for (const std::uint64_t size : sizes) {
+      const auto at = static_cast<double>(size);
+      const double ratio = random.at(at).seconds / sequential.at(at).seconds;
+      rows.push_back({{"size", size}, {"ratio", ratio}});
+      sum += ratio;
+      least = rows.size() == 1 ? ratio : std::min(least, ratio);
+      most = std::max(most, ratio);
+    }
+    out["ratio"][operation(write)] = std::move(rows);
+    out["ratio_summary"][operation(write)] = {
+        {"average", sum / static_cast<double>(sizes.size())}, {"minimum", least}, {"maximum", most}};
+  }
+}
+
+void put_direct(Json& out, const Curve* curves, const std::vector<std::uint64_t>& sizes) {
+  for (std::size_t i = 0; i < direct_count; ++i) {
+    const Access& access = accesses[i];
+    out["curves"][operation(access.write)][pattern(access.random)] = grid_json(curves[i], sizes);
+    out["measured"][operation(access.write)][pattern(access.random)] = points_json(curves[i]);
+  }
+  put_ratios(out, curves, sizes);
+}
+
+Json conditions_json(const Conditions& conditions) {
+  return {{"kernel", conditions.kernel},
+          {"filesystem", conditions.filesystem},
+          {"options", conditions.options},
+          {"device", conditions.device},
+          {"scheduler", conditions.scheduler}};
+}
+
+Json waits_json(const Profile& profile) {
+  Json out = Json::object();
+  for (const Wait& wait : profile.waits) {
+    out[wait.name] = {{"seconds", wait.one.seconds},
+                      {"low", std::max(0.0, wait.one.seconds - wait.one.half)},
+                      {"high", wait.one.seconds + wait.one.half},
+                      {"repetitions", wait.one.repetitions}};
+  }
+  return out;
+}
+
+Json depths_json(const Profile& profile) {
+  Json out{{"read", Json::array()}, {"write", Json::array()}};
+  for (const Depth& one : profile.depths) {
+    out[operation(one.write)].push_back({{"depth", one.depth}, {"iops", one.iops}});
+  }
+  return out;
+}
+
+Json streams_json(const Profile& profile) {
+  Json out = Json::array();
+  for (const Streams& one : profile.streams) {
+    out.push_back({{"mode", print(one.access.mode)},
+                   {"operation", operation(one.access.write)},
+                   {"pattern", pattern(one.access.random)},
+                   {"size", one.size},
+                   {"streams", one.streams},
+                   {"factor", one.factor}});
+  }
+  return out;
+}
+
+Json strides_json(const Profile& profile) {
+  Json out{{"read", Json::array()}, {"write", Json::array()}};
+  for (const Stride& one : profile.strides) {
+    out[operation(one.write)].push_back({{"gap", one.gap}, {"share", one.share}});
+  }
+  return out;
+}
+
+Json sawtooth_json(const std::optional<Sawtooth>& sawtooth) {
+  return sawtooth ? Json{{"block", sawtooth->block},
+                         {"base", sawtooth->base},
+                         {"slope", sawtooth->slope},
+                         {"tooth", sawtooth->tooth},
+                         {"error", sawtooth->error}}
+                  : Json(nullptr);
+}
+
+// Size, seconds, half, repetitions, outliers: five numbers a point, because there are hundreds.
+Json kept_points(const Curve& curve) {
+  Json out = Json::array();
+  for (const Measured& point : curve.points) {
+    out.push_back({point.size, point.seconds, point.half, point.repetitions, point.outliers});
+  }
+  return out;
+}
+
+Measured point_from(const Json& row) {
+  return {.size = row.at(0),
+          .seconds = row.at(1),
+          .half = row.at(2),
+          .repetitions = row.at(3),
+          .outliers = row.at(4)};
+}
+
+// Nothing is believed: a curve of nonsense would become a forecast of nonsense.
+Result<Curve> curve_from(const Json& rows, const std::vector<std::uint64_t>& boundaries) {
+  std::vector<Measured> points;
+  for (const Json& row : rows) {
+    const Measured point = point_from(row);
+    if (!(point.seconds > 0) || !std::isfinite(point.seconds) || !(point.half >= 0) ||
+        point.outliers > point.repetitions || (!points.empty() && point.size <= points.back().size)) {
+      return fail("a kept profile has points that cannot be");
+    }
+    points.push_back(point);
+  }
+  return fit(std::move(points), boundaries);
+}
+
+Result<Profile> read_kept(const Json& kept) {
+  if (kept.at("version") != kept_version) {
+    return fail("a kept profile is of another version");
+  }
+  Profile out;
+  out.place = kept.at("place");
+  out.path = kept.at("path");
+  out.id = kept.at("id");
+  out.taken = kept.at("taken");
+  const Json& conditions = kept.at("conditions");
+  out.conditions = {.kernel = conditions.at("kernel"),
+                    .filesystem = conditions.at("filesystem"),
+                    .options = conditions.at("options"),
+                    .device = conditions.at("device"),
+                    .scheduler = conditions.at("scheduler")};
+  SLUICE_TRY(out.grid, parse_grid(kept.at("grid").get<std::string>()));
+  std::vector<std::uint64_t> boundaries;
+  for (const Interval& interval : out.grid) {
+    boundaries.push_back(interval.high);
+  }
+  const Json& cache = kept.at("cache");
+  out.cache = {.state = cache.at("state"),
+               .why = cache.at("why"),
+               .asked = cache.at("asked"),
+               .reached = cache.at("reached")};
+  for (std::size_t i = 0; i < access_count; ++i) {
+    SLUICE_TRY(out.curves[i], curve_from(kept.at("curves").at(print(accesses[i])), boundaries));
+  }
+  if (std::any_of(out.curves.begin(), out.curves.begin() + direct_count,
+                  [](const Curve& curve) { return curve.empty(); })) {
+    return fail("a kept profile has no points");
+  }
+  for (const Json& row : kept.at("files")) {
+    FileCurves file{.file = row.at("file"), .curves = {}};
+    for (std::size_t i = 0; i < direct_count; ++i) {
+      SLUICE_TRY(file.curves[i], curve_from(row.at("curves").at(i), boundaries));
+    }
+    out.files.push_back(std::move(file));
+  }
+  for (const Json& row : kept.at("waits")) {
+    out.waits.push_back({.name = row.at(0), .one = point_from(row.at(1))});
+  }
+  for (const Json& row : kept.at("depths")) {
+    out.depths.push_back({.write = row.at(0), .depth = row.at(1), .iops = row.at(2)});
+  }
+  for (const Json& row : kept.at("streams")) {
+    const std::size_t access = row.at(0);
+    const double factor = row.at(3);
+    if (access >= access_count || !(factor > 0) || row.at(2) == 0) {
+      return fail("a kept profile has streams that cannot be");
+    }
+    out.streams.push_back(
+        {.access = accesses[access], .size = row.at(1), .streams = row.at(2), .factor = factor});
+  }
+  for (const Json& row : kept.at("strides")) {
+    out.strides.push_back({.write = row.at(0), .gap = row.at(1), .share = row.at(2)});
+  }
+  if (const Json& tooth = kept.at("sawtooth"); !tooth.is_null()) {
+    out.sawtooth = {.block = tooth.at("block"),
+                    .base = tooth.at("base"),
+                    .slope = tooth.at("slope"),
+                    .tooth = tooth.at("tooth"),
+                    .error = tooth.at("error")};
+    if (out.sawtooth->block == 0) {
+      return fail("a kept profile has a block of nothing");
+    }
+  }
+  out.block = kept.at("block");
+  out.file = kept.at("file");
+  out.largest = kept.at("largest");
+  out.requests = kept.at("requests");
+  out.seconds = kept.at("seconds");
+  out.bound = kept.at("bound");
+  out.sure = kept.at("sure");
+  out.rounds = kept.at("rounds");
+  for (const Json& note : kept.at("notes")) {
+    out.notes.push_back(note);
+  }
+  return out;
+}
+
+}  // namespace
+
+Json profile_json(const Profile& profile) {
+  Json out;
+  put_bytes(out, "place", profile.place);
+  put_bytes(out, "path", profile.path);
+  put_bytes(out, "id", profile.id);
+  out["taken"] = profile.taken;
+  out["cache"] = profile.cache.state;
+  out["cache_why"] = profile.cache.why;
+  out["bytes_asked"] = profile.cache.asked;
+  out["bytes_reached"] = profile.cache.reached;
+  out["seconds"] = profile.seconds;
+  out["requests"] = profile.requests;
+  out["sure"] = profile.sure;
+  out["bound"] = profile.bound;
+  out["rounds"] = profile.rounds;
+  out["notes"] = profile.notes;
+  out["file"] = profile.file;
+  out["largest"] = profile.largest;
+  out["grid"] = print_grid(profile.grid);
+  out["points"] = profile.curves[0].points.size();
+  out["conditions"] = conditions_json(profile.conditions);
+  const auto sizes = all_sizes(profile.grid);
+  put_direct(out, profile.curves.data(), sizes);
+  out["files"] = Json::array();
+  for (const FileCurves& file : profile.files) {
+    Json row{{"file", file.file}};
+    put_direct(row, file.curves.data(), sizes);
+    out["files"].push_back(std::move(row));
+  }
+  out["modes"] = Json::object();
+  for (std::size_t i = direct_count; i < access_count; ++i) {
+    const Access& access = accesses[i];
+    out["modes"][std::string(print(access.mode))][operation(access.write)][pattern(access.random)] =
+        points_json(profile.curves[i]);
+  }
+  out["latency"] = profile.latency();
+  out["seek"] = profile.seek();
+  out["bandwidth"] = {{"read", profile.bandwidth(false)}, {"write", profile.bandwidth(true)}};
+  out["iops"] = {{"read", profile.iops(false)}, {"write", profile.iops(true)}};
+  out["block"] = profile.block;
+  out["sawtooth"] = sawtooth_json(profile.sawtooth);
+  out["depths"] = depths_json(profile);
+  out["streams"] = streams_json(profile);
+  out["strides"] = strides_json(profile);
+  out["waits"] = waits_json(profile);
+  return out;
+}
+
+Json kept_json(const Profile& profile) {
+  Json out{{"version", kept_version},
+           {"place", profile.place},
+           {"path", profile.path},
+           {"id", profile.id},
+           {"taken", profile.taken},
+           {"conditions", conditions_json(profile.conditions)},
+           {"grid", print_grid(profile.grid)},
+           {"cache",
+            {{"state", profile.cache.state},
+             {"why", profile.cache.why},
+             {"asked", profile.cache.asked},
+             {"reached", profile.cache.reached}}},
+           {"curves", Json::object()},
+           {"files", Json::array()},
+           {"waits", Json::array()},
+           {"depths", Json::array()},
+           {"streams", Json::array()},
+           {"strides", Json::array()},
+           {"sawtooth", sawtooth_json(profile.sawtooth)},
+           {"block", profile.block},
+           {"file", profile.file},
+           {"largest", profile.largest},
+           {"requests", profile.requests},
+           {"seconds", profile.seconds},
+           {"bound", profile.bound},
+           {"sure", profile.sure},
+           {"rounds", profile.rounds},
+           {"notes", profile.notes}};
+  for (std::size_t i = 0; i < access_count; ++i) {
+    out["curves"][print(accesses[i])] = kept_points(profile.curves[i]);
+  }
+  for (const FileCurves& file : profile.files) {
+    Json curves = Json::array();
+    for (const Curve& curve : file.curves) {
+      curves.push_back(kept_points(curve));
+    }
+    out["files"].push_back({{"file", file.file}, {"curves", std::move(curves)}});
+  }
+  for (const Wait& wait : profile.waits) {
+    const Measured& one = wait.one;
+    out["waits"].push_back(Json::array(
+        {wait.name, Json::array({one.size, one.seconds, one.half, one.repetitions, one.outliers})}));
+  }
+  for (const Depth& one : profile.depths) {
+    out["depths"].push_back(Json::array({one.write, one.depth, one.iops}));
+  }
+  for (const Streams& one : profile.streams) {
+    out["streams"].push_back(Json::array({index_of(one.access), one.size, one.streams, one.factor}));
+  }
+  for (const Stride& one : profile.strides) {
+    out["strides"].push_back(Json::array({one.write, one.gap, one.share}));
+  }
+  return out;
+}
+
+Result<Profile> profile_from(const Json& kept) {
+  try {
+    return read_kept(kept);
+  } catch (const Json::exception& error) {
+    return fail(fmt::format("a kept profile is damaged: {}", error.what()));
+  }
+}
+
+}  // namespace sluice

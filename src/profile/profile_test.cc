@@ -1,0 +1,177 @@
+#include "profile/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "profile/profile_json.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kilo = 1024;
+constexpr std::uint64_t mega = 1024 * kilo;
+
+Curve line(double base, double slope) {
+  std::vector<Measured> points;
+  for (const std::uint64_t size : {4 * kilo, 64 * kilo, mega, 16 * mega}) {
+    const double seconds = base + slope * static_cast<double>(size);
+    points.push_back(
+        {.size = size, .seconds = seconds, .half = 0.01 * seconds, .repetitions = 10, .outliers = 1});
+  }
+  constexpr std::array boundaries = {64 * kilo, 16 * mega};
+  return fit(std::move(points), boundaries);
+}
+
+// A disk: 1 ms, 100 MB/s, 10 ms of seek; flushing takes another 5 ms.
+Profile disk() {
+  Profile out;
+  out.place = "disk";
+  out.path = "/disk";
+  out.id = "id";
+  out.conditions = {
+      .kernel = "6.1", .filesystem = "ext4", .options = "rw", .device = "sda", .scheduler = "none"};
+  out.taken = 1700000000;
+  out.grid = {{.low = 4 * kilo, .high = 64 * kilo, .gap = 4 * kilo},
+              {.low = 64 * kilo, .high = 16 * mega, .gap = mega}};
+  for (const Access& access : accesses) {
+    const double latency = 0.001 + (access.random ? 0.01 : 0) + (access.mode == Mode::synced ? 0.005 : 0);
+    out.curves[index_of(access)] = line(latency, 1e-8);
+  }
+  out.waits = {{.name = "create", .one = {.size = 0, .seconds = 1e-5, .half = 1e-6, .repetitions = 8}}};
+  out.depths = {{.write = false, .depth = 1, .iops = 90}, {.write = false, .depth = 8, .iops = 200}};
+  // Four sequential streams pay the seek each time.
+  out.streams = {{.access = {.mode = Mode::direct, .write = false, .random = false},
+                  .size = 4 * kilo,
+                  .streams = 4,
+                  .factor = 0.1},
+                 {.access = {.mode = Mode::direct, .write = false, .random = false},
+                  .size = mega,
+                  .streams = 4,
+                  .factor = 0.5}};
+  out.strides = {{.write = false, .gap = 64 * kilo, .share = 0.2},
+                 {.write = false, .gap = mega, .share = 0.6}};
+  out.sawtooth = {.block = 4 * kilo, .base = 0.006, .slope = 1e-8, .tooth = 0.004, .error = 0.01};
+  out.block = 4 * kilo;
+  out.notes = {"a note"};
+  return out;
+}
+
+double seconds(const Profile& profile, const Wish& wish) {
+  const auto out = expect(profile, wish);
+  EXPECT_TRUE(out);
+  EXPECT_LE(out->low, out->seconds);
+  EXPECT_GE(out->high, out->seconds);
+  return out ? out->seconds : 0;
+}
+
+constexpr Access sequential_read{.mode = Mode::direct, .write = false, .random = false};
+constexpr Access random_read{.mode = Mode::direct, .write = false, .random = true};
+constexpr Access synced_write{.mode = Mode::synced, .write = true, .random = false};
+
+TEST(Profile, WhatFollowsFromTheCurves) {
+  const Profile profile = disk();
+  EXPECT_NEAR(profile.latency(), 0.001, 1e-5);
+  EXPECT_NEAR(profile.seek(), 0.01, 1e-5);
+  EXPECT_NEAR(profile.bandwidth(false), 1e8, 1e6);
+  EXPECT_EQ(profile.iops(false), 200);
+  EXPECT_NEAR(profile.iops(true), 1 / 0.011, 1) << "without a sweep, what one request at a time does";
+  EXPECT_NEAR(profile.ratio(false, 4 * kilo), 11.04 / 1.04, 0.05);
+}
+
+TEST(Profile, ExpectsWhatWasMeasured) {
+  const Profile profile = disk();
+  EXPECT_NEAR(seconds(profile, {.access = sequential_read, .size = mega}), 0.001 + 1e-8 * mega, 1e-5);
+  EXPECT_NEAR(seconds(profile, {.access = random_read, .size = mega}), 0.011 + 1e-8 * mega, 1e-5);
+  // A direct request is at least a sector.
+  EXPECT_EQ(seconds(profile, {.access = sequential_read, .size = 1}),
+            seconds(profile, {.access = sequential_read, .size = 4 * kilo}));
+  // Reads have nothing to flush.
+  EXPECT_EQ(seconds(profile, {.access = {.mode = Mode::synced}, .size = mega}),
+            seconds(profile, {.access = sequential_read, .size = mega}));
+  EXPECT_FALSE(expect(Profile{}, {.access = sequential_read, .size = mega}));
+}
+
+TEST(Profile, WritesBesideTheBlockCostMore) {
+  const Profile profile = disk();
+  const double whole = seconds(profile, {.access = synced_write, .size = 8 * kilo});
+  EXPECT_GT(seconds(profile, {.access = synced_write, .size = 9 * kilo}), whole + 0.002);
+  EXPECT_NEAR(seconds(profile, {.access = synced_write, .size = 12 * kilo}), whole, 1e-4);
+}
+
+TEST(Profile, GapsCostPartOfASeek) {
+  const Profile profile = disk();
+  const double none = seconds(profile, {.access = sequential_read, .size = 4 * kilo});
+  const double all = seconds(profile, {.access = random_read, .size = 4 * kilo});
+  const auto share = [&](std::uint64_t gap) {
+    return (seconds(profile, {.access = sequential_read, .size = 4 * kilo, .gap = gap}) - none) /
+           (all - none);
+  };
+  EXPECT_NEAR(share(64 * kilo), 0.2, 1e-6);
+  EXPECT_NEAR(share(256 * kilo), 0.4, 1e-6);
+  EXPECT_NEAR(share(1024 * mega), 0.6, 1e-6);
+  EXPECT_NEAR(share(32 * kilo), 0.1, 1e-6);
+}
+
+TEST(Profile, StreamsTakeWhatWasMeasuredTogether) {
+  const Profile profile = disk();
+  const auto four = [&](std::uint64_t size) {
+    return seconds(profile, {.access = sequential_read, .size = size, .streams = 4});
+  };
+  const auto one = [&](std::uint64_t size) {
+    return seconds(profile, {.access = sequential_read, .size = size});
+  };
+  EXPECT_NEAR(four(4 * kilo), one(4 * kilo) / 0.1, 1e-6);
+  EXPECT_NEAR(four(mega), one(mega) / 0.5, 1e-6);
+  // The longer the requests the less the seeks matter.
+  EXPECT_LT(four(16 * mega) / one(16 * mega), 1.3);
+  // Two lie between one and four.
+  const double two = seconds(profile, {.access = sequential_read, .size = 4 * kilo, .streams = 2});
+  EXPECT_GT(two, one(4 * kilo));
+  EXPECT_LT(two, four(4 * kilo));
+  // Not measured: sequential streams side by side are random to the device.
+  EXPECT_NEAR(seconds(profile, {.access = synced_write, .size = mega, .streams = 4}), 0.016 + 1e-8 * mega,
+              1e-4);
+}
+
+TEST(Profile, ComesBackFromTheCatalogAsItWas) {
+  Profile profile = disk();
+  profile.files.push_back({.file = mega, .curves = {line(1, 0), line(2, 0), line(3, 0), line(4, 0)}});
+  const Json kept = kept_json(profile);
+  const auto again = profile_from(Json::parse(write_json(kept)));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(write_json(kept_json(*again)), write_json(kept));
+  EXPECT_TRUE(write_json(profile_json(*again)) == write_json(profile_json(profile)));
+}
+
+TEST(Profile, DamagedOnesAreRefused) {
+  const Json kept = kept_json(disk());
+  EXPECT_FALSE(profile_from(Json::parse("nonsense", nullptr, false)));
+  EXPECT_FALSE(profile_from(Json::object()));
+  for (const auto& [key, value] : kept.items()) {
+    Json less = kept;
+    less.erase(key);
+    EXPECT_FALSE(profile_from(less)) << key;
+    less[key] = Json::array({Json::array()});
+    EXPECT_FALSE(profile_from(less)) << key;
+  }
+  Json odd = kept;
+  odd["curves"]["direct random read"][0][1] = -1;
+  EXPECT_FALSE(profile_from(odd));
+  odd = kept;
+  odd["curves"]["direct random read"] = Json::array();
+  EXPECT_FALSE(profile_from(odd));
+  odd = kept;
+  odd["streams"][0][0] = 99;
+  EXPECT_FALSE(profile_from(odd));
+}
+
+TEST(Profile, IsStaleWhenTheMachineIsAnother) {
+  const Conditions then = disk().conditions;
+  EXPECT_EQ(differences(then, then), "");
+  Conditions now = then;
+  now.kernel = "6.2";
+  now.options = "ro";
+  EXPECT_EQ(differences(then, now), "kernel '6.1' is now '6.2', mount options 'rw' is now 'ro'");
+}
+
+}  // namespace
+}  // namespace sluice

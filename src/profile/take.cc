@@ -1,0 +1,430 @@
+#include "profile/take.h"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "profile/measure.h"
+#include "profile/probes.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t default_file = std::uint64_t{1} << 30;
+constexpr std::uint64_t most_spare = std::uint64_t{2} << 30;
+constexpr double file_share = 0.7;            // of the room; the rest is for files that grow
+constexpr double fill_share = 0.2;            // of the time, to write the file that is read later
+constexpr double longest_request = 1.0 / 40;  // of the time
+constexpr double quiet_look = 0.05;
+
+// Sizes of buffered and synced requests to begin with.
+constexpr std::array<std::uint64_t, 5> mode_sizes = {512, std::uint64_t{4} << 10, std::uint64_t{64} << 10,
+                                                     std::uint64_t{1} << 20, std::uint64_t{16} << 20};
+
+// Where the kernel counts what reaches a place: its block device, or where it has none of its own (btrfs over
+// several), those below.
+void counters_of(const Device& device, std::vector<std::string>& out) {
+  const std::string stat = fmt::format("/sys/class/block/{}/stat", device.name);
+  if (sys().access(stat.c_str(), R_OK) == 0) {
+    out.push_back(stat);
+    return;
+  }
+  for (const Device& below : device.below) {
+    counters_of(below, out);
+  }
+}
+
+// Columns of the kernel's statistics of a block device.
+constexpr std::size_t reads_done = 0;
+constexpr std::size_t sectors_read = 2;
+constexpr std::size_t writes_done = 4;
+constexpr std::size_t under_way = 8;
+
+std::uint64_t sum_of(const std::vector<std::string>& stats, std::initializer_list<std::size_t> columns) {
+  std::uint64_t out = 0;
+  for (const std::string& path : stats) {
+    const auto text = read_file(path, 4096);
+    const auto words = split_blanks(text ? std::string_view(*text) : std::string_view());
+    for (const std::size_t column : columns) {
+      const auto value = words.size() > column ? parse_count(words[column]) : Result<std::uint64_t>(0);
+      out += value.value_or(0);
+    }
+  }
+  return out;
+}
+
+std::uint64_t bytes_read(const std::vector<std::string>& stats) {
+  return 512 * sum_of(stats, {sectors_read});
+}
+
+// Reads tell: what came from memory never reached a disk. Writes may be doubled by a mirror or merged.
+CacheCheck check_cache(const WorkFile& file, const Place& place, std::uint64_t asked, std::uint64_t reached,
+                       bool counted) {
+  CacheCheck out{.state = {}, .why = {}, .asked = asked, .reached = reached};
+  if (!file.is_direct()) {
+    out.state = "not bypassed";
+    out.why = file.why_cached();
+  } else if (place.media.value_or(Media::unknown) == Media::ram) {
+    out.state = "not bypassed";
+    out.why = "memory is the medium here, there is nothing below it";
+  } else if (!counted) {
+    out.state = "unknown";
+    out.why = "no device of this machine counts what reaches this place";
+  } else if (static_cast<double>(reached) >= 0.95 * static_cast<double>(asked)) {
+    out.state = "bypassed";
+    out.why = "what was read was read from its devices; caches below them are not known";
+  } else {
+    out.state = "not bypassed";
+    out.why = "part of what was read never reached its devices";
+  }
+  return out;
+}
+
+class Taker {
+ public:
+  Taker(const Place& place, const ProfileOptions& options, const ProfileProgress& progress)
+      : place_(place), options_(options), progress_(progress), start_(steady_seconds()) {
+    if (place.device) {
+      counters_of(*place.device, stats_);
+    }
+  }
+
+  Result<Profile> run();
+
+ private:
+  Status find_room();
+  Status fill(WorkFile& file, std::uint64_t size);
+  Status take_curves(WorkFile& file, Stream& stream);
+  Status take_direct(WorkFile& file, Stream& stream, std::uint64_t size, double seconds, bool last);
+  Status take_modes(Stream& stream, double seconds);
+  Status take_sawtooth(const Bench& bench, double seconds);
+  [[nodiscard]] double flush_alone() const;
+  Status take_depths(const Bench& bench, double seconds);
+  [[nodiscard]] std::vector<std::uint64_t> candidates(const WorkFile& file, std::uint64_t size) const;
+  // Bytes that can be written at once in so many seconds, as far as the file's own writing told.
+  [[nodiscard]] std::uint64_t in_time(double seconds) const {
+    return rate_ <= 0 || options_.repetitions != 0
+               ? UINT64_MAX
+               : static_cast<std::uint64_t>(std::min(1e18, rate_ * seconds));
+  }
+  [[nodiscard]] double left() const { return std::max(0.0, start_ + options_.seconds - steady_seconds()); }
+  void show(std::string_view what);
+  void wait_until_quiet();
+
+  const Place& place_;
+  const ProfileOptions& options_;
+  const ProfileProgress& progress_;
+  double start_;
+  std::vector<std::string> stats_;
+  std::uint64_t room_ = 0;
+  std::uint64_t spare_ = 0;
+  std::mt19937_64 random_{options_.seed};
+  std::vector<std::uint64_t> boundaries_;
+  Counted counted_;
+  std::uint64_t asked_ = 0;
+  std::uint64_t reached_ = 0;
+  double rate_ = 0;  // bytes a second
+  bool sure_ = true;
+  Profile out_;
+};
+
+void Taker::show(std::string_view what) {
+  progress_(std::min(1.0, (steady_seconds() - start_) / options_.seconds), what);
+}
+
+// Nothing is under way on its devices and nothing came by for a moment, or the time is over.
+void Taker::wait_until_quiet() {
+  if (!options_.earlier || stats_.empty()) {
+    return;
+  }
+  while (left() > 0) {
+    const std::uint64_t before = sum_of(stats_, {reads_done, writes_done});
+    usleep(static_cast<useconds_t>(quiet_look * 1e6));
+    if (sum_of(stats_, {reads_done, writes_done}) == before && sum_of(stats_, {under_way}) == 0) {
+      return;
+    }
+    show("waiting for an idle moment");
+  }
+}
+
+Status Taker::find_room() {
+  // A tenth of the place stays free, whatever else is written there meanwhile.
+  const std::uint64_t free = place_.free.value_or(0);
+  const std::uint64_t keep = place_.capacity.value_or(free) / 10;
+  room_ = free > keep ? free - keep : 0;
+  const std::uint64_t wanted = options_.files.empty() ? 0 : options_.files.back();
+  if (wanted > room_) {
+    return fail(fmt::format("a file of {} does not fit into {}", print_size(wanted), quote(place_.path)),
+                fmt::format("{} is free, of which {} must stay so", human_size(free), human_size(keep)));
+  }
+  if (room_ == 0) {
+    return fail(fmt::format("{} is full", quote(place_.path)),
+                "a tenth of it must stay free; make room first");
+  }
+  return {};
+}
+
+// The largest requests need a file of twice their size; a slow place gets a smaller file, so that the time is
+// not spent on writing it.
+Status Taker::fill(WorkFile& file, std::uint64_t size) {
+  const double deadline = start_ + options_.seconds * fill_share;
+  const double begin = steady_seconds();
+  const std::uint64_t before = file.size();
+  SLUICE_CHECK(file.grow(size, [&] {
+    show("writing its file");
+    return !options_.files.empty() || steady_seconds() < deadline;
+  }));
+  counted_.written += file.size() - before;
+  rate_ =
+      file.size() > before ? static_cast<double>(file.size() - before) / (steady_seconds() - begin) : rate_;
+  if (file.size() < 4 * file.alignment()) {
+    return fail("there is no room, or no time, for a file to measure with",
+                "free some space, or give it more --time");
+  }
+  return {};
+}
+
+std::vector<std::uint64_t> Taker::candidates(const WorkFile& file, std::uint64_t size) const {
+  std::vector<std::uint64_t> out = all_sizes(options_.grid);
+  const std::uint64_t largest = std::min(size / 2, in_time(longest_request * options_.seconds));
+  const auto unfit = [&](std::uint64_t one) { return one % file.alignment() != 0 || one > largest; };
+  // Where all are too large for the time, the smallest must do.
+  const auto least = std::find_if(out.begin(), out.end(), [&](std::uint64_t one) {
+    return one % file.alignment() == 0 && one <= size / 2;
+  });
+  const std::uint64_t smallest = least == out.end() ? 0 : *least;
+  std::erase_if(out, [&](std::uint64_t one) { return one != smallest && unfit(one); });
+  return out;
+}
+
+Status Taker::take_direct(WorkFile& file, Stream& stream, std::uint64_t size, double seconds, bool last) {
+  MeasureOptions options{.accesses = std::span(accesses).first(direct_count),
+                         .first = {},
+                         .candidates = candidates(file, size),
+                         .boundaries = boundaries_,
+                         .earlier = {},
+                         .repetitions = options_.repetitions,
+                         .bound = options_.bound,
+                         .seconds = seconds,
+                         .pause = [&](std::string_view what) {
+                           show(what);
+                           wait_until_quiet();
+                         }};
+  if (options.candidates.empty()) {
+    return bad_input(
+        fmt::format("none of the sizes can be measured: this place takes multiples of {} up to {}",
+                    print_size(file.alignment()), print_size(size / 2)),
+        "choose other --sizes, or more --time");
+  }
+  const auto measurable = [&](std::uint64_t one) {
+    return std::binary_search(options.candidates.begin(), options.candidates.end(), one);
+  };
+  std::vector<std::uint64_t> first;
+  for (const Interval& interval : options_.grid) {
+    for (const std::uint64_t one : draw_sizes(interval, options_.points, random_)) {
+      first.push_back(one);
+    }
+  }
+  if (last && options_.earlier) {
+    options.earlier = options_.earlier->curves;
+    for (const Measured& point : options.earlier[0].points) {
+      first.push_back(point.size);
+    }
+  }
+  std::erase_if(first, [&](std::uint64_t one) { return !measurable(one); });
+  // The largest that can be measured stands for an extreme that cannot.
+  first.push_back(options.candidates.back());
+  std::sort(first.begin(), first.end());
+  first.erase(std::unique(first.begin(), first.end()), first.end());
+  options.first = std::move(first);
+  stream.limit(size);
+  SLUICE_TRY(MeasuredCurves measured, measure_curves(stream, options));
+  stream.limit(0);
+  sure_ = sure_ && measured.sure;
+  if (last) {
+    out_.curves = std::move(measured.curves);
+    out_.largest = options.candidates.back();
+  } else {
+    FileCurves curves{.file = size, .curves = {}};
+    std::move(measured.curves.begin(), measured.curves.begin() + direct_count, curves.curves.begin());
+    out_.files.push_back(std::move(curves));
+  }
+  return {};
+}
+
+// The direct ones, for each size of the file.
+Status Taker::take_curves(WorkFile& file, Stream& stream) {
+  std::vector<std::uint64_t> sizes = options_.files;
+  if (sizes.empty()) {
+    const std::uint64_t wanted = std::max(default_file, 4 * options_.grid.back().high);
+    sizes.push_back(std::min(wanted, static_cast<std::uint64_t>(static_cast<double>(room_) * file_share)));
+  }
+  const double until = 0.5 * options_.seconds;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    SLUICE_CHECK(fill(file, sizes[i]));
+    const std::uint64_t asked = counted_.read;
+    const std::uint64_t reached = bytes_read(stats_);
+    const double seconds = (until - (steady_seconds() - start_)) / static_cast<double>(sizes.size() - i);
+    const bool alone = !options_.modes && !options_.depth && !options_.streams && !options_.strides &&
+                       !options_.sawtooth && !options_.metadata;
+    SLUICE_CHECK(take_direct(file, stream, file.size(),
+                             alone ? left() / static_cast<double>(sizes.size() - i) : std::max(seconds, 0.1),
+                             i + 1 == sizes.size()));
+    asked_ += counted_.read - asked;
+    reached_ += bytes_read(stats_) - reached;
+  }
+  return {};
+}
+
+Status Taker::take_modes(Stream& stream, double seconds) {
+  MeasureOptions options{.accesses = std::span(accesses).subspan(direct_count),
+                         .first = {},
+                         .candidates = {},
+                         .boundaries = boundaries_,
+                         .earlier = {},
+                         .repetitions = options_.repetitions,
+                         .bound = options_.bound,
+                         .seconds = seconds,
+                         .pause = [&](std::string_view what) {
+                           show(fmt::format("{}, through the page cache", what));
+                           wait_until_quiet();
+                         }};
+  const std::uint64_t largest =
+      std::min({out_.largest, spare_ / 4, std::max(options_.grid.front().low, in_time(seconds / 40))});
+  options.first.push_back(options_.grid.front().low);
+  for (const std::uint64_t size : mode_sizes) {
+    if (size > options_.grid.front().low && size <= largest) {
+      options.first.push_back(size);
+    }
+  }
+  if (options_.earlier) {
+    options.earlier = options_.earlier->curves;
+  }
+  options.candidates = all_sizes(options_.grid);
+  std::erase_if(options.candidates, [&](std::uint64_t one) { return one > largest; });
+  if (options.candidates.empty() || options.first.back() > largest) {
+    out_.notes.emplace_back("no room for new files: buffered and synced access was not measured");
+    return {};
+  }
+  SLUICE_TRY(MeasuredCurves measured, measure_curves(stream, options));
+  std::move(measured.curves.begin() + direct_count, measured.curves.end(),
+            out_.curves.begin() + direct_count);
+  return {};
+}
+
+Status Taker::take_sawtooth(const Bench& bench, double seconds) {
+  SLUICE_TRY(const std::vector<Tooth> teeth, write_teeth(bench, seconds));
+  out_.sawtooth = find_sawtooth(teeth, tooth_grain, largest_tooth / 2, place_.block.value_or(0));
+  return {};
+}
+
+// As the metadata test found it.
+double Taker::flush_alone() const {
+  for (const Wait& wait : out_.waits) {
+    if (wait.name == "fsync") {
+      return wait.one.seconds;
+    }
+  }
+  return 0;
+}
+
+// Some machines have no io_uring or forbid it; the rest of the profile is good all the same.
+Status Taker::take_depths(const Bench& bench, double seconds) {
+  auto depths = sweep_depths(bench, seconds);
+  if (!depths && (depths.error().number == ENOSYS || depths.error().number == EPERM)) {
+    out_.notes.push_back(fmt::format("queue depths were not measured: {}", depths.error().text()));
+    return {};
+  }
+  SLUICE_TRY(out_.depths, std::move(depths));
+  return {};
+}
+
+Result<Profile> Taker::run() {
+  SLUICE_CHECK(find_room());
+  for (const Interval& interval : options_.grid) {
+    boundaries_.push_back(interval.high);
+  }
+  out_.place = place_.name;
+  out_.path = place_.path;
+  out_.id = place_.id;
+  out_.conditions = conditions_of(place_);
+  out_.taken = static_cast<std::uint64_t>(std::time(nullptr));
+  out_.grid = options_.grid;
+  out_.bound = options_.bound;
+  out_.rounds = options_.earlier ? options_.earlier->rounds + 1 : 1;
+  SLUICE_TRY(WorkFile file, WorkFile::create(place_.path));
+  SLUICE_TRY(WorkFile fresh, WorkFile::create(place_.path));
+  Stream first(file, fresh, 0, 0, options_.seed, counted_);
+  SLUICE_CHECK(take_curves(file, first));
+  out_.cache = check_cache(file, place_, asked_, reached_, !stats_.empty());
+  spare_ = std::min(room_ - std::min(room_, file.size()), most_spare);
+
+  Stream stream(file, fresh, spare_ / 2, 0, options_.seed, counted_);
+  const Bench bench{
+      .folder = place_.path, .file = file, .spare = spare_ / 2, .seed = options_.seed, .counted = counted_};
+  // What is left of the time, divided by weight among what is left to do.
+  struct Step {
+    bool wanted;
+    double weight;
+    std::string_view name;
+    std::function<Status(double)> act;
+  };
+  const std::array steps = {
+      Step{options_.modes, 45, "buffered and synced access", [&](double s) { return take_modes(stream, s); }},
+      Step{options_.depth, 8, "queue depth", [&](double s) { return take_depths(bench, s); }},
+      Step{options_.sawtooth, 12, "block size", [&](double s) { return take_sawtooth(bench, s); }},
+      Step{options_.strides, 7, "strides",
+           [&](double s) -> Status {
+             SLUICE_TRY(out_.strides, compare_strides(bench, s));
+             return {};
+           }},
+      Step{options_.metadata, 5, "create, open, rename and unlink",
+           [&](double s) -> Status {
+             SLUICE_TRY(out_.waits, time_metadata(place_.path, options_.bound, s));
+             return {};
+           }},
+      Step{options_.streams, 28, "streams", [&](double s) -> Status {
+             SLUICE_CHECK(fresh.empty());
+             SLUICE_TRY(out_.streams, compare_streams(bench, out_.curves, flush_alone(), s));
+             return {};
+           }}};
+  double weights = 0;
+  for (const Step& step : steps) {
+    weights += step.wanted ? step.weight : 0;
+  }
+  for (const Step& step : steps) {
+    if (!step.wanted) {
+      continue;
+    }
+    show(step.name);
+    wait_until_quiet();
+    SLUICE_CHECK(step.act(left() * step.weight / weights));
+    weights -= step.weight;
+  }
+  out_.block = out_.sawtooth ? out_.sawtooth->block : place_.block.value_or(0);
+  out_.sure = sure_;
+  out_.file = file.size();
+  out_.requests = counted_.requests;
+  out_.seconds = steady_seconds() - start_;
+  return std::move(out_);
+}
+
+}  // namespace
+
+Result<Profile> take_profile(const Place& place, const ProfileOptions& options,
+                             const ProfileProgress& progress) {
+  if (options.idle || options.earlier) {
+    constexpr int idle_class = 3 << 13;
+    syscall(SYS_ioprio_set, 1, 0, idle_class);
+  }
+  return Taker(place, options, progress).run();
+}
+
+}  // namespace sluice
