@@ -120,7 +120,9 @@ Result<std::vector<Streams>> compare_streams(const Bench& bench, std::span<const
         return out;
       }
       const double one = curves[index_of(access)].at(static_cast<double>(size)).seconds;
-      const double slice = std::clamp(left / static_cast<double>(cells.size() - i) / 2, 0.01, 0.4);
+      // Two hundred requests tell enough.
+      const double enough = std::clamp(200 * one, 0.05, 0.4);
+      const double slice = std::clamp(left / static_cast<double>(cells.size() - i) / 2, 0.01, enough);
       const auto wanted = static_cast<std::uint64_t>(std::ceil(slice / one / streams));
       const std::uint64_t count = std::clamp<std::uint64_t>(
           wanted, 3, std::max<std::uint64_t>(3, lanes[0].stream_for(access).longest(access, size)));

@@ -364,7 +364,7 @@ Result<Profile> Taker::run() {
   Stream first(file, fresh, 0, 0, options_.seed, counted_);
   SLUICE_CHECK(take_curves(file, first));
   out_.cache = check_cache(file, place_, asked_, reached_, !stats_.empty());
-  spare_ = std::min(room_ - std::min(room_, file.size()), most_spare);
+  spare_ = std::min((room_ - std::min(room_, file.size())) / 2, most_spare);
 
   Stream stream(file, fresh, spare_ / 2, 0, options_.seed, counted_);
   const Bench bench{
