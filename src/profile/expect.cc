@@ -30,6 +30,19 @@ std::optional<Estimate> alone(const Profile& profile, Access access, std::uint64
   // Less than the smallest direct request cannot be asked for.
   const double least = access.mode == Mode::direct ? static_cast<double>(curve.points.front().size) : 0.0;
   Estimate out = curve.at(std::max(static_cast<double>(size), least));
+  // Beyond what was measured through the page cache, it is the device that counts.
+  const auto largest = static_cast<double>(curve.points.back().size);
+  const Curve& direct =
+      profile.curves[index_of({.mode = Mode::direct, .write = access.write, .random = false})];
+  if (access.mode != Mode::direct && static_cast<double>(size) > largest && !direct.empty()) {
+    const Estimate last = curve.at(largest);
+    const double further =
+        std::max(0.0, direct.at(static_cast<double>(size)).seconds - direct.at(largest).seconds);
+    const double doubt = out.high / out.seconds;
+    out = {.seconds = last.seconds + further,
+           .low = (last.seconds + further) / doubt,
+           .high = (last.seconds + further) * doubt};
+  }
   if (access.mode == Mode::synced && access.write && profile.sawtooth && size > profile.sawtooth->block) {
     const double extra = profile.sawtooth->extra(size);
     out.seconds += extra;

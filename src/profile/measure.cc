@@ -12,7 +12,7 @@ namespace sluice {
 namespace {
 
 constexpr double burst_seconds = 0.02;  // requests of one kind in a row
-constexpr std::size_t longest_burst = 32;
+constexpr std::size_t longest_burst = 16;
 constexpr std::size_t least_samples = 4;
 constexpr std::size_t least_runs = 3;  // a sample through the page cache is the mean of many requests
 constexpr std::size_t most_samples = 2000;

@@ -25,9 +25,8 @@ std::uint64_t small_request(const WorkFile& file);
 // depth.cc: random requests, ever more at once, by io_uring, until more at once are not faster.
 Result<std::vector<Depth>> sweep_depths(const Bench& bench, double seconds);
 
-// streams.cc: threads with a stream each, against the curves of one. `flush` is what an fsync costs however
-// little there is to flush.
-Result<std::vector<Streams>> compare_streams(const Bench& bench, std::span<const Curve> curves, double flush,
+// streams.cc: threads with a stream each, against the curves of one.
+Result<std::vector<Streams>> compare_streams(const Bench& bench, std::span<const Curve> curves,
                                              double seconds);
 
 // strides.cc: requests with gaps between them, against those without and random ones.

@@ -13,6 +13,11 @@ bool appends(const Access& access) {
 
 Status Stream::prepare(const Access& access) {
   if (access.mode == Mode::direct) {
+    // What lies in a device's own cache goes to the medium in idle moments, and would disturb the reads.
+    if (!access.write && wrote_) {
+      SLUICE_TRY([[maybe_unused]] const double seconds, file_.sync(true));
+      wrote_ = false;
+    }
     if (!access.random) {
       // The requests before have moved a disk's head away; a small one that does not count brings it back.
       const std::uint64_t small = file_.alignment();
@@ -47,6 +52,7 @@ std::uint64_t Stream::next_offset(const Access& access, std::uint64_t length, st
 Result<double> Stream::request(const Access& access, std::uint64_t length, std::uint64_t gap) {
   counted_.requests += 1;
   (access.write ? counted_.written : counted_.read) += length;
+  wrote_ = wrote_ || (access.write && access.mode == Mode::direct);
   double seconds = 0;
   if (appends(access)) {
     if (fresh_.size() + length > most_) {

@@ -55,6 +55,7 @@ class Stream {
   std::uint64_t most_;
   std::uint64_t limit_ = 0;
   std::uint64_t position_;
+  bool wrote_ = false;  // past the page cache, and not flushed since
   std::mt19937_64 random_;
   Counted& counted_;
 };

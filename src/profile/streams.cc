@@ -96,7 +96,7 @@ struct Cell {
 
 }  // namespace
 
-Result<std::vector<Streams>> compare_streams(const Bench& bench, std::span<const Curve> curves, double flush,
+Result<std::vector<Streams>> compare_streams(const Bench& bench, std::span<const Curve> curves,
                                              double seconds) {
   const double start = steady_seconds();
   SLUICE_TRY(std::vector<Lane> lanes, make_lanes(bench));
@@ -124,16 +124,22 @@ Result<std::vector<Streams>> compare_streams(const Bench& bench, std::span<const
       const double enough = std::clamp(200 * one, 0.05, 0.4);
       const double slice = std::clamp(left / static_cast<double>(cells.size() - i) / 2, 0.01, enough);
       const auto wanted = static_cast<std::uint64_t>(std::ceil(slice / one / streams));
-      const std::uint64_t count = std::clamp<std::uint64_t>(
-          wanted, 3, std::max<std::uint64_t>(3, lanes[0].stream_for(access).longest(access, size)));
+      const Stream& stream = lanes[0].stream_for(access);
+      const std::uint64_t least = std::max<std::uint64_t>(3, 2 * stream.ahead(access) / size);
+      const std::uint64_t count =
+          std::max(least, std::min<std::uint64_t>(wanted, stream.longest(access, size)));
       SLUICE_TRY(double together, run(lanes, streams, access, size, count));
+      std::uint64_t counted = count;
       if (access.mode == Mode::buffered && access.write) {
-        together -= std::min(flush, together / 2);  // as the curves do
+        // Without what the flushes cost however little there is to flush.
+        SLUICE_TRY(const double flushes, run(lanes, streams, access, size, 1));
+        together -= std::min(flushes, 0.8 * together);
+        counted -= 1;
       }
       out.push_back({.access = access,
                      .size = size,
                      .streams = streams,
-                     .factor = one * static_cast<double>(count * streams) / together});
+                     .factor = one * static_cast<double>(counted * streams) / together});
     }
   }
   return out;

@@ -105,7 +105,6 @@ class Taker {
   Status take_direct(WorkFile& file, Stream& stream, std::uint64_t size, double seconds, bool last);
   Status take_modes(Stream& stream, double seconds);
   Status take_sawtooth(const Bench& bench, double seconds);
-  [[nodiscard]] double flush_alone() const;
   Status take_depths(const Bench& bench, double seconds);
   [[nodiscard]] std::vector<std::uint64_t> candidates(const WorkFile& file, std::uint64_t size) const;
   // Bytes that can be written at once in so many seconds, as far as the file's own writing told.
@@ -325,16 +324,6 @@ Status Taker::take_sawtooth(const Bench& bench, double seconds) {
   return {};
 }
 
-// As the metadata test found it.
-double Taker::flush_alone() const {
-  for (const Wait& wait : out_.waits) {
-    if (wait.name == "fsync") {
-      return wait.one.seconds;
-    }
-  }
-  return 0;
-}
-
 // Some machines have no io_uring or forbid it; the rest of the profile is good all the same.
 Status Taker::take_depths(const Bench& bench, double seconds) {
   auto depths = sweep_depths(bench, seconds);
@@ -392,7 +381,7 @@ Result<Profile> Taker::run() {
            }},
       Step{options_.streams, 28, "streams", [&](double s) -> Status {
              SLUICE_CHECK(fresh.empty());
-             SLUICE_TRY(out_.streams, compare_streams(bench, out_.curves, flush_alone(), s));
+             SLUICE_TRY(out_.streams, compare_streams(bench, out_.curves, s));
              return {};
            }}};
   double weights = 0;
