@@ -19,7 +19,9 @@ namespace {
 
 constexpr std::uint64_t default_file = std::uint64_t{1} << 30;
 constexpr std::uint64_t most_spare = std::uint64_t{2} << 30;
-constexpr double file_share = 0.7;            // of the room; the rest is for files that grow
+constexpr double file_share = 0.4;      // of the room; the rest is for files that grow
+constexpr double copying_share = 0.15;  // where what is overwritten stays for a while
+constexpr std::array<std::string_view, 3> copying = {"btrfs", "zfs", "bcachefs"};
 constexpr double fill_share = 0.2;            // of the time, to write the file that is read later
 constexpr double longest_request = 1.0 / 40;  // of the time
 constexpr double quiet_look = 0.05;
@@ -263,7 +265,9 @@ Status Taker::take_curves(WorkFile& file, Stream& stream) {
   std::vector<std::uint64_t> sizes = options_.files;
   if (sizes.empty()) {
     const std::uint64_t wanted = std::max(default_file, 4 * options_.grid.back().high);
-    sizes.push_back(std::min(wanted, static_cast<std::uint64_t>(static_cast<double>(room_) * file_share)));
+    const bool copies = std::find(copying.begin(), copying.end(), place_.filesystem) != copying.end();
+    const double share = copies ? copying_share : file_share;
+    sizes.push_back(std::min(wanted, static_cast<std::uint64_t>(static_cast<double>(room_) * share)));
   }
   const double until = 0.5 * options_.seconds;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

@@ -126,12 +126,19 @@ Status WorkFile::reserve_buffer(std::uint64_t length) {
 
 Result<double> WorkFile::timed(int fd, bool write, std::uint64_t offset, std::uint64_t length) {
   SLUICE_CHECK(reserve_buffer(length));
-  const double start = steady_seconds();
+  double start = steady_seconds();
+  bool tried = false;
   for (std::uint64_t done = 0; done < length;) {
     const auto at = static_cast<off_t>(offset + done);
     const ssize_t moved = write ? sys().pwrite(fd, buffer_.get() + done, length - done, at)
                                 : sys().pread(fd, buffer_.get() + done, length - done, at);
     if (moved < 0 && errno == EINTR) {
+      continue;
+    }
+    // A file system that copies on write frees what was overwritten when it commits, and not before.
+    if (moved < 0 && errno == ENOSPC && !tried && syncfs(fd) == 0) {
+      tried = true;
+      start = steady_seconds();
       continue;
     }
     if (moved <= 0) {
