@@ -45,6 +45,7 @@ double limited_seconds(const Cost& cost, unsigned streams) {
 constexpr double doubt_of_stated = 1.25;
 constexpr double doubt_of_default = 3;
 constexpr double doubt_of_buffered = 10;  // memory may take it all, or none
+constexpr double doubt_of_synced = 3;     // what a flush costs, no trait says
 
 }  // namespace
 
@@ -126,8 +127,9 @@ double request_seconds(const DeviceModel& model, const Workload& workload) {
 
 Throughput throughput(const DeviceModel& model, const Workload& workload) {
   const double rate = static_cast<double>(workload.request) / request_seconds(model, workload);
-  const double doubt =
-      workload.mode == Mode::buffered ? std::max(model.doubt, doubt_of_buffered) : model.doubt;
+  const double doubt = workload.mode == Mode::buffered ? std::max(model.doubt, doubt_of_buffered)
+                       : workload.mode == Mode::synced ? std::max(model.doubt, doubt_of_synced)
+                                                       : model.doubt;
   return {.rate = rate, .low = rate / doubt, .high = rate * doubt};
 }
 
@@ -151,6 +153,9 @@ std::string explain_throughput(const DeviceModel& model, const Workload& workloa
       out += fmt::format(", held to {:.0f} IOPS", one.iops);
     } else if (one.busy > share) {
       out += ", held to the bandwidth";
+    }
+    if (workload.mode == Mode::synced) {
+      out += "; flushes are not modelled";
     }
     if (workload.mode == Mode::buffered) {
       out += "; the page cache is not modelled";

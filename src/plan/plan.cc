@@ -169,7 +169,7 @@ Reasons explain(const Plan& plan, const Ranked& row) {
   Reasons out;
   if (const auto found = measured(row.evidence, workload)) {
     const std::string text = explain_measured(*row.evidence->profile, workload);
-    out.why = fmt::format("{} {}", media, text);
+    out.why = text;
     out.arithmetic.push_back(fmt::format("{}: {}", text, result_text(*found)));
   } else {
     const std::string because = unmeasured_because(row.evidence, workload);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error_json.h"
+#include "base/reach.h"
 #include "base/text.h"
 #include "profile/probes.h"
 #include "profile/profile_json.h"
@@ -32,8 +33,16 @@ void say(int fd, const Json& json) {
   }
 }
 
-[[noreturn]] void child(int fd, const Place& place, const ProfileOptions& options) {
+[[noreturn]] void child(int parent, int fd, const Place& place, const ProfileOptions& options) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // it may have a folder to remove first
+  if (getppid() != parent) {
+    _exit(1);  // it went before that
+  }
+  // A child that the kernel holds must not keep a pipeline waiting.
+  const UniqueFd nothing(sys().open("/dev/null", O_RDWR | O_CLOEXEC, 0));
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    dup2(nothing.get(), standard);
+  }
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
@@ -63,12 +72,13 @@ Result<Profile> profile_in_child(const Place& place, const ProfileOptions& optio
   }
   const UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
+  const int own = getpid();
   const int pid = fork();
   if (pid < 0) {
     return Errno().fail("cannot start a process");
   }
   if (pid == 0) {
-    child(theirs.get(), place, options);
+    child(own, theirs.get(), place, options);
   }
   theirs.reset();
   std::string text;
@@ -111,7 +121,7 @@ Result<Profile> profile_in_child(const Place& place, const ProfileOptions& optio
   // Not waited for when the kernel holds it.
   for (int i = 0; i < 50; ++i) {
     if (waitpid(pid, nullptr, WNOHANG) == pid) {
-      if (!out) {
+      if (!out && answers(place.path, patience)) {
         remove_leftovers(place.path);  // it may have been killed before it could
       }
       break;

@@ -115,6 +115,14 @@ void fit_piece(Points points, double tolerance, std::vector<Line>& out) {
   fit_piece(points.subspan(best), tolerance, out);
 }
 
+double least_of(Points points) {
+  double out = std::numeric_limits<double>::infinity();
+  for (const Measured& point : points) {
+    out = std::min(out, point.seconds);
+  }
+  return out / 2;
+}
+
 // Sum of the squared deviations from the mean that the interval came from.
 double squared_deviations(const Measured& one, double count) {
   const double deviation = one.half * std::sqrt(count) / student_90(static_cast<std::size_t>(count) - 1);
@@ -168,15 +176,21 @@ Estimate Curve::at(double size) const {
       std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return size <= line.to; });
   const Line& line = found == lines.end() ? lines.back() : *found;
   Estimate out;
-  // What is smaller than anything measured costs as much: it is the latency that counts there.
-  out.seconds = line.at(std::max(size, lines.front().from));
-  if (out.seconds <= 0 && !points.empty()) {
-    out.seconds = points.front().seconds;
+  // What is smaller than anything measured costs as much: it is the latency that counts there. Noise must not
+  // make a line fall below all that was measured.
+  out.seconds = std::max(line.at(std::clamp(size, lines.front().from, line.to)), least_of(points));
+  // Beyond the last point its line goes on, where the bytes were a good part of its time; where they were not
+  // it tells nothing of them, and a request is supposed to cost as much a byte as the largest did.
+  double from = out.seconds;
+  if (size > line.to) {
+    const bool tells = line.slope * line.to >= 0.2 * out.seconds;
+    out.seconds += (size - line.to) * (tells ? line.slope : out.seconds / line.to);
+    from = tells ? out.seconds : from;
   }
   // Outside of what was measured the bound grows with the distance.
   const double outside = size > line.to ? size / line.to - 1 : size < line.from ? line.from / size - 1 : 0;
   const double error = line.error + 0.1 * std::min(outside, 100.0);
-  out.low = out.seconds / (1 + error);
+  out.low = from / (1 + error);
   out.high = out.seconds * (1 + error);
   return out;
 }

@@ -72,6 +72,21 @@ TEST(Curve, BeyondWhatWasMeasuredTheBoundGrows) {
   EXPECT_NEAR(outside.seconds / disk(16384.0 * kilo), 1, 1e-6);
 }
 
+TEST(Curve, NoiseNeverMakesLargeRequestsCheap) {
+  // Single sizes, and lines that fall.
+  const auto flat = [](double) { return 1e-4; };
+  const auto falling = [](double size) { return 1e-4 - size * 5e-9; };
+  const auto points = {measure(flat, {4 * kilo}), measure(falling, {kilo, 4 * kilo}),
+                       measure(flat, {kilo, 2 * kilo, 4 * kilo})};
+  for (const auto& each : points) {
+    const Curve curve = fit(each, {});
+    const Estimate large = curve.at(1024.0 * 1024.0 * kilo);
+    EXPECT_GT(large.seconds, 1) << "as much a byte as the largest";
+    EXPECT_LE(large.low, 1e-4) << "but it may be less";
+    EXPECT_GT(large.low, 0);
+  }
+}
+
 TEST(Curve, SmallerThanAnythingMeasuredCostsAsMuchAsTheSmallest) {
   const Curve curve = fit(measure(disk, {4 * kilo, 1024 * kilo}), {});
   EXPECT_EQ(curve.at(512).seconds, curve.at(4.0 * kilo).seconds);

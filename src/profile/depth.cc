@@ -79,13 +79,13 @@ class Sweep {
           return bench_.file.trouble(-result, write);
         }
         ++done;
+        bench_.counted.requests += 1;
         if (now - start < seconds) {
           prepare(write, slot);
           ++under_way;
         }
       }
     }
-    bench_.counted.requests += done;
     return static_cast<double>(done) / std::max(now - start, 1e-9);
   }
 

@@ -58,7 +58,11 @@ class Measurer {
 Status Measurer::burst(const Access& access, std::uint64_t size, std::vector<double>& samples) {
   SLUICE_CHECK(stream_.prepare(access));
   double spent = 0;
-  for (std::size_t i = 0; i < longest_burst && spent < burst_seconds; ++i) {
+  const std::size_t most =
+      options_.repetitions == 0
+          ? longest_burst
+          : std::min(longest_burst, options_.repetitions - std::min(options_.repetitions, samples.size()));
+  for (std::size_t i = 0; i < most && spent < burst_seconds; ++i) {
     SLUICE_TRY(const double seconds, stream_.request(access, size));
     samples.push_back(seconds);
     spent += seconds;
@@ -219,8 +223,7 @@ void Measurer::fit_all() {
   }
 }
 
-// Where the curve that fits worst bends most. A size that was measured may be asked for again when none is
-// left between.
+// Where the curve that fits worst bends most; where all fit, a size at which some mean is not sure yet.
 std::optional<std::uint64_t> Measurer::next_size() const {
   std::optional<std::uint64_t> out;
   double worst = options_.bound;
@@ -236,6 +239,11 @@ std::optional<std::uint64_t> Measurer::next_size() const {
       out = wanted;
     }
   }
+  for (const auto& [size, samples] : samples_) {
+    if (!out && !sure(size)) {
+      out = size;
+    }
+  }
   return out;
 }
 
@@ -248,19 +256,21 @@ Result<MeasuredCurves> Measurer::run() {
   for (std::size_t i = 0; i < order.size() && (i < 2 || left() > 0); ++i) {
     SLUICE_CHECK(measure_point(order[i], std::max(left(), 0.0) / static_cast<double>(order.size() - i + 1)));
   }
-  bool well = false;
   for (std::size_t i = 0; i < most_further && left() > 0 && options_.repetitions == 0; ++i) {
     fit_all();
     const auto size = next_size();
     if (!size) {
-      well = true;
       break;
     }
     SLUICE_CHECK(measure_point(*size, std::min(left(), options_.seconds / 8)));
   }
   fit_all();
-  out_.sure =
-      well && std::all_of(samples_.begin(), samples_.end(), [&](const auto& row) { return sure(row.first); });
+  out_.sure = true;
+  for (const Access& access : options_.accesses) {
+    for (const Line& line : out_.curves[index_of(access)].lines) {
+      out_.sure = out_.sure && line.error <= options_.bound;
+    }
+  }
   return std::move(out_);
 }
 

@@ -8,11 +8,14 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "profile/probes.h"
 #include "profile/statistics.h"
 
@@ -25,6 +28,28 @@ constexpr int flushes_a_round = 2;
 constexpr std::size_t most_samples = 4000;
 enum Operation { creating, opening, flushing, renaming, unlinking, operations };
 constexpr std::array<const char*, operations> names = {"create", "open", "fsync", "rename", "unlink"};
+
+// PID-8hex of a folder, PID of a file: names that Folder and WorkFile give; the process behind them.
+std::optional<int> owner_of(std::string_view name, bool folder) {
+  if (!name.starts_with(prefix)) {
+    return {};
+  }
+  name.remove_prefix(prefix.size());
+  constexpr std::size_t tail = 9;
+  if (folder) {
+    if (name.size() <= tail || name[name.size() - tail] != '-' ||
+        name.substr(name.size() - tail + 1).find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+      return {};
+    }
+    name.remove_suffix(tail);
+  }
+  const auto pid = parse_count(name);
+  return pid && *pid > 0 && *pid < INT_MAX ? std::optional(static_cast<int>(*pid)) : std::nullopt;
+}
+
+bool is_alive(int pid) {
+  return kill(pid, 0) == 0 || errno != ESRCH;
+}
 
 // Signals that would end the process wait until the folder is gone again.
 class SignalsWait {
@@ -82,20 +107,29 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   explicit Folder(const std::string& parent)
-      : parent_(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-        name_(fmt::format("{}{}-{:08x}", prefix, getpid(), std::random_device()())) {}
+      : parent_(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
   ~Folder() {
     if (fd_) {
       clear_folder(fd_.get());
       unlinkat(parent_.get(), name_.c_str(), AT_REMOVEDIR);
     }
   }
+  // Another profile may take a folder that is not locked yet for a leftover; then the next name.
   bool make() {
-    if (!parent_ || mkdirat(parent_.get(), name_.c_str(), 0700) != 0) {
-      return false;
+    constexpr int tries = 10;
+    for (int i = 0; i < tries && parent_; ++i) {
+      name_ = fmt::format("{}{}-{:08x}", prefix, getpid(), std::random_device()());
+      if (mkdirat(parent_.get(), name_.c_str(), 0700) != 0) {
+        return false;
+      }
+      fd_ = UniqueFd(openat(parent_.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      struct stat found {};
+      if (fd_ && (flock(fd_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+          fstat(fd_.get(), &found) == 0 && found.st_nlink > 0) {
+        return true;
+      }
     }
-    fd_ = UniqueFd(openat(parent_.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    return fd_ && flock(fd_.get(), LOCK_EX | LOCK_NB) == 0;
+    return false;
   }
   [[nodiscard]] int fd() const { return fd_.get(); }
 
@@ -116,7 +150,7 @@ bool timed(std::vector<double>& samples, Act act) {
   return well;
 }
 
-bool round(int folder, Samples& samples) {
+bool round(int folder, Samples& samples, Counted& counted) {
   const auto name = [](char kind, int i) { return fmt::format("{}{}", kind, i); };
   const auto open_close = [&](const std::string& file, int flags) {
     const int fd = openat(folder, file.c_str(), O_RDWR | O_CLOEXEC | flags, 0600);
@@ -142,6 +176,7 @@ bool round(int folder, Samples& samples) {
   for (int i = 0; i < files_a_round && well; ++i) {
     well = timed(samples[unlinking], [&] { return unlinkat(folder, name('b', i).c_str(), 0) == 0; });
   }
+  counted.requests += 4 * files_a_round;
   return well;
 }
 
@@ -153,18 +188,19 @@ bool sure(const Samples& samples, double bound) {
 
 }  // namespace
 
-Result<std::vector<Wait>> time_metadata(const std::string& folder, double bound, double seconds) {
-  remove_leftovers(folder);
+Result<std::vector<Wait>> time_metadata(const Bench& bench, double bound, double seconds) {
+  remove_leftovers(bench.folder.path());
   const SignalsWait signals;
-  Folder own(folder);
+  Folder own(bench.folder.path());
   if (!own.make()) {
-    return Errno().fail(fmt::format("cannot make a folder in {}", quote(folder)));
+    return Errno().fail(fmt::format("cannot make a folder in {}", quote(bench.folder.shown)));
   }
   Samples samples;
   const double deadline = steady_seconds() + seconds;
   do {
-    if (!round(own.fd(), samples)) {
-      return Errno().fail(fmt::format("cannot create, rename and unlink files in {}", quote(folder)));
+    if (!round(own.fd(), samples, bench.counted)) {
+      return Errno().fail(
+          fmt::format("cannot create, rename and unlink files in {}", quote(bench.folder.shown)));
     }
   } while (!sure(samples, bound) && steady_seconds() < deadline && !signals.any());
   std::vector<Wait> out;
@@ -187,9 +223,18 @@ void remove_leftovers(const std::string& folder) {
   }
   while (const dirent* entry = readdir(list)) {
     struct stat found {};
-    if (!std::string_view(entry->d_name).starts_with(prefix) ||
-        fstatat(dirfd(list), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(found.st_mode) ||
-        found.st_uid != geteuid()) {
+    if (fstatat(dirfd(list), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0 || found.st_uid != geteuid()) {
+      continue;
+    }
+    const bool is_folder = S_ISDIR(found.st_mode);
+    const auto owner = owner_of(entry->d_name, is_folder);
+    if (!owner || is_alive(*owner)) {
+      continue;
+    }
+    if (!is_folder) {
+      if (S_ISREG(found.st_mode)) {
+        unlinkat(dirfd(list), entry->d_name, 0);
+      }
       continue;
     }
     const UniqueFd fd(openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

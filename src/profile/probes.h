@@ -12,7 +12,7 @@ namespace sluice {
 
 // What all of them work with.
 struct Bench {
-  const std::string& folder;
+  const WorkFolder& folder;
   WorkFile& file;           // as large as it will be
   std::uint64_t spare = 0;  // bytes that further files may take together
   std::uint64_t seed = 1;
@@ -39,8 +39,9 @@ inline constexpr std::uint64_t largest_tooth = 256 * tooth_grain;
 Result<std::vector<Tooth>> write_teeth(const Bench& bench, double seconds);
 
 // metadata.cc: files are created, opened, flushed, renamed and unlinked in a folder of their own.
-Result<std::vector<Wait>> time_metadata(const std::string& folder, double bound, double seconds);
-// Removes such folders that a killed process of this user left; those in use stay.
+Result<std::vector<Wait>> time_metadata(const Bench& bench, double bound, double seconds);
+// Removes such folders, and files without O_TMPFILE, that a killed process of this user left; those in use
+// stay.
 void remove_leftovers(const std::string& folder);
 
 }  // namespace sluice

@@ -43,20 +43,25 @@ Json grid_json(const Curve& curve, const std::vector<std::uint64_t>& sizes) {
 
 // Sequential throughput by random throughput, for every size, and the mean, least and largest of them.
 void put_ratios(Json& out, const Curve* curves, const std::vector<std::uint64_t>& sizes) {
+  const std::uint64_t largest = curves[0].points.back().size;
   for (const bool write : {false, true}) {
     const Curve& sequential = curves[index_of({.mode = Mode::direct, .write = write, .random = false})];
     const Curve& random = curves[index_of({.mode = Mode::direct, .write = write, .random = true})];
     Json rows = Json::array();
     double sum = 0;
+    std::size_t count = 0;  // of sizes that are not beyond all that was measured
     double least = 0;
     double most = 0;
     for (const std::uint64_t size : sizes) {
       const auto at = static_cast<double>(size);
       const double ratio = random.at(at).seconds / sequential.at(at).seconds;
       rows.push_back({{"size", size}, {"ratio", ratio}});
-      sum += ratio;
-      least = rows.size() == 1 ? ratio : std::min(least, ratio);
-      most = std::max(most, ratio);
+      if (size <= largest || count == 0) {
+        ++count;
+        sum += ratio;
+        least = count == 1 ? ratio : std::min(least, ratio);
+        most = std::max(most, ratio);
+      }
     }
     out["ratio"][operation(write)] = std::move(rows);
     out["ratio_summary"][operation(write)] = {
@@ -139,12 +144,29 @@ Json kept_points(const Curve& curve) {
   return out;
 }
 
+// A number that can be; what is no number, or no such one, is thrown like all other damage.
+std::uint64_t count_in(const Json& value, std::uint64_t most = std::uint64_t{1} << 62) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) {
+    throw Json::other_error::create(599, "a count that cannot be", nullptr);
+  }
+  return value;
+}
+double number_in(const Json& value, double least, double most) {
+  const double out = value;
+  if (!(out >= least && out <= most)) {
+    throw Json::other_error::create(599, "a number that cannot be", nullptr);
+  }
+  return out;
+}
+constexpr double shortest = 1e-10;  // seconds of anything
+constexpr double longest = 1e9;
+
 Measured point_from(const Json& row) {
-  return {.size = row.at(0),
-          .seconds = row.at(1),
-          .half = row.at(2),
-          .repetitions = row.at(3),
-          .outliers = row.at(4)};
+  return {.size = count_in(row.at(0)),
+          .seconds = number_in(row.at(1), shortest, longest),
+          .half = number_in(row.at(2), 0, longest),
+          .repetitions = count_in(row.at(3)),
+          .outliers = count_in(row.at(4))};
 }
 
 // Nothing is believed: a curve of nonsense would become a forecast of nonsense.
@@ -152,8 +174,8 @@ Result<Curve> curve_from(const Json& rows, const std::vector<std::uint64_t>& bou
   std::vector<Measured> points;
   for (const Json& row : rows) {
     const Measured point = point_from(row);
-    if (!(point.seconds > 0) || !std::isfinite(point.seconds) || !(point.half >= 0) ||
-        point.outliers > point.repetitions || (!points.empty() && point.size <= points.back().size)) {
+    if (point.size == 0 || point.outliers > point.repetitions ||
+        (!points.empty() && point.size <= points.back().size)) {
       return fail("a kept profile has points that cannot be");
     }
     points.push_back(point);
@@ -169,7 +191,7 @@ Result<Profile> read_kept(const Json& kept) {
   out.place = kept.at("place");
   out.path = kept.at("path");
   out.id = kept.at("id");
-  out.taken = kept.at("taken");
+  out.taken = count_in(kept.at("taken"), std::uint64_t{1} << 40);
   const Json& conditions = kept.at("conditions");
   out.conditions = {.kernel = conditions.at("kernel"),
                     .filesystem = conditions.at("filesystem"),
@@ -204,33 +226,39 @@ Result<Profile> read_kept(const Json& kept) {
     out.waits.push_back({.name = row.at(0), .one = point_from(row.at(1))});
   }
   for (const Json& row : kept.at("depths")) {
-    out.depths.push_back({.write = row.at(0), .depth = row.at(1), .iops = row.at(2)});
+    out.depths.push_back({.write = row.at(0),
+                          .depth = static_cast<unsigned>(count_in(row.at(1), 1 << 20)),
+                          .iops = number_in(row.at(2), 0, 1e12)});
   }
   for (const Json& row : kept.at("streams")) {
-    const std::size_t access = row.at(0);
-    const double factor = row.at(3);
-    if (access >= access_count || !(factor > 0) || row.at(2) == 0) {
+    out.streams.push_back({.access = accesses.at(count_in(row.at(0), access_count - 1)),
+                           .size = count_in(row.at(1)),
+                           .streams = static_cast<unsigned>(count_in(row.at(2), 1 << 20)),
+                           .factor = number_in(row.at(3), 1e-6, 1e6)});
+    if (out.streams.back().streams == 0) {
       return fail("a kept profile has streams that cannot be");
     }
-    out.streams.push_back(
-        {.access = accesses[access], .size = row.at(1), .streams = row.at(2), .factor = factor});
   }
   for (const Json& row : kept.at("strides")) {
-    out.strides.push_back({.write = row.at(0), .gap = row.at(1), .share = row.at(2)});
+    out.strides.push_back(
+        {.write = row.at(0), .gap = count_in(row.at(1)), .share = number_in(row.at(2), 0, 10)});
+    if (out.strides.back().gap == 0) {
+      return fail("a kept profile has a stride of nothing");
+    }
   }
   if (const Json& tooth = kept.at("sawtooth"); !tooth.is_null()) {
-    out.sawtooth = {.block = tooth.at("block"),
-                    .base = tooth.at("base"),
-                    .slope = tooth.at("slope"),
-                    .tooth = tooth.at("tooth"),
-                    .error = tooth.at("error")};
+    out.sawtooth = {.block = count_in(tooth.at("block")),
+                    .base = number_in(tooth.at("base"), -longest, longest),
+                    .slope = number_in(tooth.at("slope"), -1, 1),
+                    .tooth = number_in(tooth.at("tooth"), 0, longest),
+                    .error = number_in(tooth.at("error"), 0, longest)};
     if (out.sawtooth->block == 0) {
       return fail("a kept profile has a block of nothing");
     }
   }
-  out.block = kept.at("block");
-  out.file = kept.at("file");
-  out.largest = kept.at("largest");
+  out.block = count_in(kept.at("block"));
+  out.file = count_in(kept.at("file"));
+  out.largest = count_in(kept.at("largest"));
   out.requests = kept.at("requests");
   out.seconds = kept.at("seconds");
   out.bound = kept.at("bound");

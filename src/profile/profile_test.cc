@@ -159,9 +159,21 @@ TEST(Profile, DamagedOnesAreRefused) {
   odd = kept;
   odd["curves"]["direct random read"] = Json::array();
   EXPECT_FALSE(profile_from(odd));
-  odd = kept;
-  odd["streams"][0][0] = 99;
-  EXPECT_FALSE(profile_from(odd));
+  const auto refuses = [&](const char* pointer, const Json& value) {
+    Json other = kept;
+    other[Json::json_pointer(pointer)] = value;
+    EXPECT_FALSE(profile_from(other)) << pointer << " " << value;
+  };
+  refuses("/streams/0/0", 99);
+  refuses("/streams/0/2", 0);
+  refuses("/streams/0/3", 0);
+  refuses("/strides/0/1", 0);
+  refuses("/strides/0/2", -1e9);
+  refuses("/sawtooth/tooth", -5);
+  refuses("/sawtooth/block", 0);
+  refuses("/curves/direct random read/0/1", 1e-300);
+  refuses("/curves/direct random read/0/0", -5);
+  refuses("/taken", std::uint64_t{1} << 63);
 }
 
 TEST(Profile, IsStaleWhenTheMachineIsAnother) {

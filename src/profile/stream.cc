@@ -55,8 +55,11 @@ Result<double> Stream::request(const Access& access, std::uint64_t length, std::
   wrote_ = wrote_ || (access.write && access.mode == Mode::direct);
   double seconds = 0;
   if (appends(access)) {
-    if (fresh_.size() + length > most_) {
+    if (fresh_.size() + length > most_ || !fresh_.has_room(length)) {
       SLUICE_CHECK(fresh_.empty());
+    }
+    if (!fresh_.has_room(length)) {
+      return fail(ENOSPC, "others fill the place: a tenth of it must stay free");
     }
     SLUICE_TRY(seconds, fresh_.append(length));
   } else {

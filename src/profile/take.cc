@@ -1,11 +1,15 @@
 #include "profile/take.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
+#include <mutex>
+#include <thread>
+#include <tuple>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -25,6 +29,7 @@ constexpr std::array<std::string_view, 3> copying = {"btrfs", "zfs", "bcachefs"}
 constexpr double fill_share = 0.2;            // of the time, to write the file that is read later
 constexpr double longest_request = 1.0 / 40;  // of the time
 constexpr double quiet_look = 0.05;
+constexpr double beat_seconds = 0.05;
 
 // Sizes of buffered and synced requests to begin with.
 constexpr std::array<std::uint64_t, 5> mode_sizes = {512, std::uint64_t{4} << 10, std::uint64_t{64} << 10,
@@ -96,6 +101,13 @@ class Taker {
     if (place.device) {
       counters_of(*place.device, stats_);
     }
+    // Signals are for the thread that measures: it puts them off while it has a folder to remove.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    beat_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   Result<Profile> run();
@@ -117,6 +129,7 @@ class Taker {
   }
   [[nodiscard]] double left() const { return std::max(0.0, start_ + options_.seconds - steady_seconds()); }
   void show(std::string_view what);
+  void beat(const std::stop_token& stop);
   void wait_until_quiet();
 
   const Place& place_;
@@ -125,6 +138,7 @@ class Taker {
   double start_;
   std::vector<std::string> stats_;
   std::uint64_t room_ = 0;
+  std::uint64_t keep_ = 0;
   std::uint64_t spare_ = 0;
   std::mt19937_64 random_{options_.seed};
   std::vector<std::uint64_t> boundaries_;
@@ -134,10 +148,29 @@ class Taker {
   double rate_ = 0;  // bytes a second
   bool sure_ = true;
   Profile out_;
+  std::mutex mutex_;  // of what_ and progress_
+  std::string what_;
+  std::jthread beat_;  // last: it uses all of the above
 };
 
 void Taker::show(std::string_view what) {
-  progress_(std::min(1.0, (steady_seconds() - start_) / options_.seconds), what);
+  const std::lock_guard lock(mutex_);
+  what_ = what;
+  progress_(std::min(1.0, (steady_seconds() - start_) / options_.seconds), what_);
+}
+
+// Says that it goes on as long as requests are answered, also where one step takes long.
+void Taker::beat(const std::stop_token& stop) {
+  std::uint64_t seen = 0;
+  while (!stop.stop_requested()) {
+    usleep(static_cast<useconds_t>(beat_seconds * 1e6));
+    const std::uint64_t now = counted_.requests;
+    if (now != seen) {
+      seen = now;
+      const std::lock_guard lock(mutex_);
+      progress_(std::min(1.0, (steady_seconds() - start_) / options_.seconds), what_);
+    }
+  }
 }
 
 // Nothing is under way on its devices and nothing came by for a moment, or the time is over.
@@ -159,6 +192,7 @@ Status Taker::find_room() {
   // A tenth of the place stays free, whatever else is written there meanwhile.
   const std::uint64_t free = place_.free.value_or(0);
   const std::uint64_t keep = place_.capacity.value_or(free) / 10;
+  keep_ = keep;
   room_ = free > keep ? free - keep : 0;
   const std::uint64_t wanted = options_.files.empty() ? 0 : options_.files.back();
   if (wanted > room_) {
@@ -250,9 +284,17 @@ Status Taker::take_direct(WorkFile& file, Stream& stream, std::uint64_t size, do
   stream.limit(0);
   sure_ = sure_ && measured.sure;
   if (last) {
-    out_.curves = std::move(measured.curves);
+    std::move(measured.curves.begin(), measured.curves.begin() + direct_count, out_.curves.begin());
     out_.largest = options.candidates.back();
+    if (out_.largest < options_.grid.back().high) {
+      sure_ = false;
+      out_.notes.push_back(
+          fmt::format("requests above {} were not measured: too large for the file or the time; their times "
+                      "follow from the smaller ones",
+                      print_size(out_.largest)));
+    }
   } else {
+    std::erase_if(out_.files, [&](const FileCurves& one) { return one.file == size; });
     FileCurves curves{.file = size, .curves = {}};
     std::move(measured.curves.begin(), measured.curves.begin() + direct_count, curves.curves.begin());
     out_.files.push_back(std::move(curves));
@@ -324,14 +366,17 @@ Status Taker::take_modes(Stream& stream, double seconds) {
 
 Status Taker::take_sawtooth(const Bench& bench, double seconds) {
   SLUICE_TRY(const std::vector<Tooth> teeth, write_teeth(bench, seconds));
-  out_.sawtooth = find_sawtooth(teeth, tooth_grain, largest_tooth / 2, place_.block.value_or(0));
+  if (const auto found = find_sawtooth(teeth, tooth_grain, largest_tooth / 2, place_.block.value_or(0))) {
+    out_.sawtooth = found;
+  }
   return {};
 }
 
 // Some machines have no io_uring or forbid it; the rest of the profile is good all the same.
 Status Taker::take_depths(const Bench& bench, double seconds) {
   auto depths = sweep_depths(bench, seconds);
-  if (!depths && (depths.error().number == ENOSYS || depths.error().number == EPERM)) {
+  if (!depths && (depths.error().number == ENOSYS || depths.error().number == EPERM ||
+                  depths.error().number == ENOMEM)) {
     out_.notes.push_back(fmt::format("queue depths were not measured: {}", depths.error().text()));
     return {};
   }
@@ -344,6 +389,10 @@ Result<Profile> Taker::run() {
   for (const Interval& interval : options_.grid) {
     boundaries_.push_back(interval.high);
   }
+  if (options_.earlier) {  // what is not measured again stays
+    out_ = *options_.earlier;
+    out_.notes.clear();
+  }
   out_.place = place_.name;
   out_.path = place_.path;
   out_.id = place_.id;
@@ -352,8 +401,9 @@ Result<Profile> Taker::run() {
   out_.grid = options_.grid;
   out_.bound = options_.bound;
   out_.rounds = options_.earlier ? options_.earlier->rounds + 1 : 1;
-  SLUICE_TRY(WorkFile file, WorkFile::create(place_.path));
-  SLUICE_TRY(WorkFile fresh, WorkFile::create(place_.path));
+  SLUICE_TRY(const WorkFolder folder, WorkFolder::open(place_.path, keep_));
+  SLUICE_TRY(WorkFile file, WorkFile::create(folder));
+  SLUICE_TRY(WorkFile fresh, WorkFile::create(folder));
   Stream first(file, fresh, 0, 0, options_.seed, counted_);
   SLUICE_CHECK(take_curves(file, first));
   out_.cache = check_cache(file, place_, asked_, reached_, !stats_.empty());
@@ -361,7 +411,7 @@ Result<Profile> Taker::run() {
 
   Stream stream(file, fresh, spare_ / 2, 0, options_.seed, counted_);
   const Bench bench{
-      .folder = place_.path, .file = file, .spare = spare_ / 2, .seed = options_.seed, .counted = counted_};
+      .folder = folder, .file = file, .spare = spare_ / 2, .seed = options_.seed, .counted = counted_};
   // What is left of the time, divided by weight among what is left to do.
   struct Step {
     bool wanted;
@@ -380,7 +430,7 @@ Result<Profile> Taker::run() {
            }},
       Step{options_.metadata, 5, "create, open, rename and unlink",
            [&](double s) -> Status {
-             SLUICE_TRY(out_.waits, time_metadata(place_.path, options_.bound, s));
+             SLUICE_TRY(out_.waits, time_metadata(bench, options_.bound, s));
              return {};
            }},
       Step{options_.streams, 28, "streams", [&](double s) -> Status {
@@ -402,6 +452,15 @@ Result<Profile> Taker::run() {
     weights -= step.weight;
   }
   out_.block = out_.sawtooth ? out_.sawtooth->block : place_.block.value_or(0);
+  if (!folder.is_there()) {
+    return fail(
+        fmt::format("{} vanished while it was measured: something else is there now", quote(place_.path)),
+        "mount it again, and measure again");
+  }
+  std::sort(out_.streams.begin(), out_.streams.end(), [](const Streams& a, const Streams& b) {
+    return std::tuple(index_of(a.access), a.size, a.streams) <
+           std::tuple(index_of(b.access), b.size, b.streams);
+  });
   out_.sure = sure_;
   out_.file = file.size();
   out_.requests = counted_.requests;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -71,21 +72,48 @@ void WorkFile::Free::operator()(std::byte* memory) const {
   std::free(memory);
 }
 
-Result<WorkFile> WorkFile::create(const std::string& folder) {
+Result<WorkFolder> WorkFolder::open(const std::string& path, std::uint64_t keep) {
+  WorkFolder out{.fd = UniqueFd(sys().open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)),
+                 .shown = path,
+                 .keep = keep};
+  if (!out.fd) {
+    return cannot(Errno(), "list files", path);
+  }
+  return out;
+}
+
+std::string WorkFolder::path() const {
+  return fmt::format("/proc/self/fd/{}", fd.get());
+}
+
+bool WorkFolder::has_room(std::uint64_t bytes) const {
+  struct statvfs found {};
+  return fstatvfs(fd.get(), &found) != 0 ||
+         static_cast<std::uint64_t>(found.f_bavail) * found.f_frsize >= keep + bytes;
+}
+
+bool WorkFolder::is_there() const {
+  struct stat then {};
+  struct stat now {};
+  return fstat(fd.get(), &then) == 0 && stat(shown.c_str(), &now) == 0 && then.st_dev == now.st_dev &&
+         then.st_ino == now.st_ino;
+}
+
+Result<WorkFile> WorkFile::create(const WorkFolder& folder) {
   WorkFile out;
-  out.folder_ = folder;
-  out.fd_ = open_nameless(folder, O_DIRECT);
+  out.folder_ = &folder;
+  out.fd_ = open_nameless(folder.path(), O_DIRECT);
   if (!out.fd_ && errno == EINVAL) {
-    out.fd_ = open_nameless(folder, 0);
+    out.fd_ = open_nameless(folder.path(), 0);
     out.why_cached_ = "its file system knows no direct I/O";
   }
   if (!out.fd_) {
-    return cannot(Errno(), "create a file", folder);
+    return cannot(Errno(), "create a file", folder.shown);
   }
   out.alignment_ = out.is_direct() ? alignment_of(out.fd_.get()) : 512;
   out.cached_ = reopen(out.fd_, 0);
   if (!out.cached_) {
-    return cannot(Errno(), "open a nameless file again (is /proc mounted?)", folder);
+    return cannot(Errno(), "open a nameless file again (is /proc mounted?)", folder.shown);
   }
   return out;
 }
@@ -99,7 +127,7 @@ Result<WorkFile> WorkFile::again() const {
   out.fd_ = reopen(fd_, is_direct() ? O_DIRECT : 0);
   out.cached_ = reopen(fd_, 0);
   if (!out.fd_ || !out.cached_) {
-    return cannot(Errno(), "open a nameless file again", folder_);
+    return cannot(Errno(), "open a nameless file again", folder_->shown);
   }
   return out;
 }
@@ -142,8 +170,8 @@ Result<double> WorkFile::timed(int fd, bool write, std::uint64_t offset, std::ui
       continue;
     }
     if (moved <= 0) {
-      return moved == 0 ? fail(EIO, fmt::format("the file in {} ended early", quote(folder_)))
-                        : cannot(Errno(), write ? "write" : "read", folder_);
+      return moved == 0 ? fail(EIO, fmt::format("the file in {} ended early", quote(folder_->shown)))
+                        : cannot(Errno(), write ? "write" : "read", folder_->shown);
     }
     done += static_cast<std::uint64_t>(moved);
   }
@@ -164,7 +192,7 @@ std::uint64_t WorkFile::readahead() const {
 
 Error WorkFile::trouble(int number, bool write) const {
   errno = number;
-  return cannot(Errno(), write ? "write" : "read", folder_);
+  return cannot(Errno(), write ? "write" : "read", folder_->shown);
 }
 
 Result<double> WorkFile::direct(bool write, std::uint64_t offset, std::uint64_t length) {
@@ -184,7 +212,7 @@ Result<double> WorkFile::append(std::uint64_t length) {
 Result<double> WorkFile::sync(bool data_alone) {
   const double start = steady_seconds();
   if ((data_alone ? fdatasync(cached_.get()) : sys().fsync(cached_.get())) != 0) {
-    return cannot(Errno(), "sync a file", folder_);
+    return cannot(Errno(), "sync a file", folder_->shown);
   }
   return steady_seconds() - start;
 }
@@ -197,7 +225,7 @@ Status WorkFile::drop_cache() {
 
 Status WorkFile::empty() {
   if (ftruncate(cached_.get(), 0) != 0) {
-    return cannot(Errno(), "empty a file", folder_);
+    return cannot(Errno(), "empty a file", folder_->shown);
   }
   size_ = 0;
   return {};
@@ -208,6 +236,9 @@ Status WorkFile::grow(std::uint64_t size, const std::function<bool()>& go_on) {
   size = size / alignment_ * alignment_;
   while (size_ < size && go_on()) {
     const std::uint64_t length = std::min(step, size - size_);
+    if (!has_room(length)) {
+      break;
+    }
     SLUICE_TRY(const double seconds, direct(true, size_, length));
     size_ += length;
     // Where every request takes long, few large ones do it sooner.

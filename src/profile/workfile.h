@@ -14,10 +14,25 @@
 
 namespace sluice {
 
+// Where it is measured. Held open: what is mounted there later is another place.
+struct WorkFolder {
+  UniqueFd fd;
+  std::string shown;       // its path, for messages
+  std::uint64_t keep = 0;  // bytes that stay free, whatever others write there meanwhile
+
+  static Result<WorkFolder> open(const std::string& path, std::uint64_t keep);
+  // A path by which it can be opened, also when it is mounted nowhere any more.
+  [[nodiscard]] std::string path() const;
+  [[nodiscard]] bool has_room(std::uint64_t bytes) const;
+  // Whether its path still leads to it.
+  [[nodiscard]] bool is_there() const;
+};
+
 class WorkFile {
  public:
   // An empty one. An error says what to do about a folder that is missing, read-only or full.
-  static Result<WorkFile> create(const std::string& folder);
+  // REQUIRES: the folder outlives it.
+  static Result<WorkFile> create(const WorkFolder& folder);
   WorkFile(WorkFile&&) noexcept = default;
   WorkFile& operator=(WorkFile&&) noexcept = default;
 
@@ -30,8 +45,8 @@ class WorkFile {
   // How far the kernel reads ahead of sequential reads through the page cache, in bytes.
   [[nodiscard]] std::uint64_t readahead() const;
 
-  // Writes on until it has that size, as far as that is aligned, in pieces; asks before each whether to go
-  // on. Blocks that were only reserved would be read from nowhere.
+  // Writes on until it has that size, as far as that is aligned and there is room, in pieces; asks before
+  // each whether to go on. Blocks that were only reserved would be read from nowhere.
   Status grow(std::uint64_t size, const std::function<bool()>& go_on);
 
   // The same file with a buffer of its own, for another thread.
@@ -40,6 +55,8 @@ class WorkFile {
   // One request; the seconds that it took. REQUIRES: within the size; of direct ones: aligned.
   Result<double> direct(bool write, std::uint64_t offset, std::uint64_t length);
   Result<double> cached(bool write, std::uint64_t offset, std::uint64_t length);
+  // Whether that much can be appended.
+  [[nodiscard]] bool has_room(std::uint64_t length) const { return folder_->has_room(length); }
   // A write through the page cache at the end, which moves.
   Result<double> append(std::uint64_t length);
   Result<double> sync(bool data_alone = false);
@@ -62,7 +79,7 @@ class WorkFile {
 
   UniqueFd fd_;
   UniqueFd cached_;
-  std::string folder_;
+  const WorkFolder* folder_ = nullptr;
   std::string why_cached_;
   std::uint64_t alignment_ = 512;
   std::uint64_t size_ = 0;

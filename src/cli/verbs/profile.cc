@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <optional>
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/reach.h"
 #include "base/sys.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -32,7 +34,7 @@ constexpr Option points = {
     .type = OptionType::count,
     .argument = "N",
     .range = "2..1000",
-    .fallback = "2",
+    .fallback = "3",
     .help = "sizes of each interval to measure first; its extremes and others by chance"};
 constexpr Option repetitions = {
     .name = "repetitions",
@@ -140,7 +142,8 @@ Result<ProfileOptions> read_options(const Options& options) {
   }
   out.seconds = options.duration("time").in_seconds();
   if (options.given("file-size")) {
-    for (const std::string_view word : split(options.text("file-size"), ',')) {
+    const std::string list = options.text("file-size");
+    for (const std::string_view word : split(list, ',')) {
       SLUICE_TRY(const std::uint64_t size, parse_size(word));
       constexpr std::uint64_t least = 65536;
       if (size < least) {
@@ -149,6 +152,13 @@ Result<ProfileOptions> read_options(const Options& options) {
       out.files.push_back(size);
     }
     std::sort(out.files.begin(), out.files.end());
+    out.files.erase(std::unique(out.files.begin(), out.files.end()), out.files.end());
+  }
+  const std::string picture = options.text("chart");
+  for (const std::string_view other : {".png", ".jpg", ".jpeg", ".pdf", ".gif"}) {
+    if (picture.ends_with(other)) {
+      return bad_input(fmt::format("--chart cannot draw {}", quote(other)), "name it .svg or .html");
+    }
   }
   out.seed = options.count("seed");
   out.idle = options.flag("idle");
@@ -157,7 +167,10 @@ Result<ProfileOptions> read_options(const Options& options) {
 }
 
 // The place by its name, or the place that a folder lies on, to be measured in that folder.
-Result<Place> choose(const std::vector<Place>& places, const std::string& operand) {
+Result<Place> choose(const std::vector<Place>& places, const std::string& operand, Duration wait) {
+  if (operand.empty()) {
+    return bad_input("an empty name is neither a place nor a folder", "`sluice places` lists them");
+  }
   for (const Place& place : places) {
     if (place.name == operand) {
       return place;
@@ -175,6 +188,10 @@ Result<Place> choose(const std::vector<Place>& places, const std::string& operan
         longest = folder.size();
       }
     }
+  }
+  if (!answers(path, wait)) {
+    return fail(fmt::format("{} does not answer", quote(operand)),
+                "it hangs; `sluice places` shows since when");
   }
   struct stat found {};
   if (best == nullptr || sys().stat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
@@ -230,6 +247,13 @@ std::string ratio_text(const Json& json, const char* operation) {
                      summary.value("minimum", 0.0), summary.value("maximum", 0.0));
 }
 
+// The table has powers of two and the ends of the intervals; JSON has all.
+bool is_shown(const Profile& profile, std::uint64_t size) {
+  return std::has_single_bit(size) ||
+         std::any_of(profile.grid.begin(), profile.grid.end(),
+                     [&](const Interval& interval) { return size == interval.low || size == interval.high; });
+}
+
 std::string text_of(const Profile& profile, const Style& style) {
   Json json = profile_json(profile);
   std::string out = fmt::format(
@@ -245,6 +269,10 @@ std::string text_of(const Profile& profile, const Style& style) {
                      profile.iops(true), human_size(profile.block),
                      profile.sawtooth ? "" : " by the file system (no sawtooth found)");
   out += fmt::format("sequential to random: {}, {}\n", ratio_text(json, "read"), ratio_text(json, "write"));
+  for (const Json& file : json["files"]) {
+    out += fmt::format("with a file of {}: {}, {}\n", print_size(file.value("file", std::uint64_t{0})),
+                       ratio_text(file, "read"), ratio_text(file, "write"));
+  }
   for (const std::string& note : profile.notes) {
     out += fmt::format("note: {}\n", note);
   }
@@ -257,8 +285,10 @@ std::string text_of(const Profile& profile, const Style& style) {
                {.title = "RATIO", .align = Align::right}});
   const Json& curves = json["curves"];
   const Json& read = curves["read"]["sequential"];
-  const std::size_t every = std::max<std::size_t>(1, read.size() / 24);  // JSON has all of them
-  for (std::size_t i = 0; i < read.size(); i += every) {
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (!is_shown(profile, read[i].value("size", std::uint64_t{0}))) {
+      continue;
+    }
     const auto seconds = [&](const char* operation, const char* pattern) {
       return human_duration(curves[operation][pattern][i].value("seconds", 0.0));
     };
@@ -276,7 +306,9 @@ Status draw_to(std::string file, const Profile& profile, bool several) {
   const bool page = file.ends_with(".html");
   if (several) {
     const std::size_t dot = file.rfind('.');
-    file.insert(dot == std::string::npos ? file.size() : dot, "-" + profile.place);
+    const std::size_t slash = file.rfind('/');
+    const bool ending = dot != std::string::npos && (slash == std::string::npos || dot > slash);
+    file.insert(ending ? dot : file.size(), "-" + profile.place);
   }
   return write_file(absolute(file, current_folder()), page ? page_profile(profile) : draw_profile(profile));
 }
@@ -303,11 +335,19 @@ Result<Output> run(const Context& context) {
   SLUICE_TRY(ProfileOptions options, read_options(context.options));
   SLUICE_TRY(const Storage storage, read_places(context, false));
   std::vector<Place> chosen;
-  for (const std::string& operand : context.options.operands()) {
-    SLUICE_TRY(Place place, choose(storage.found.places, operand));
-    chosen.push_back(std::move(place));
-  }
   Output out;
+  for (const std::string& operand : context.options.operands()) {
+    auto place = choose(storage.found.places, operand, context.options.duration("patience"));
+    if (!place && (place.error().usage || context.options.operands().size() == 1)) {
+      return std::move(place).error();
+    }
+    if (!place) {
+      log::error("profile: {}", place.error().text());
+      out.status = 1;
+      continue;
+    }
+    chosen.push_back(std::move(*place));
+  }
   Json profiles = Json::array();
   for (const Place& place : chosen) {
     options.earlier = context.options.flag("refine") ? known_profile(context, place) : std::nullopt;
@@ -317,7 +357,7 @@ Result<Output> run(const Context& context) {
           progress.show(fmt::format("{}: {:.0f} %, {}", place.name, 100 * share, what));
         });
     if (!profile) {
-      if (profile.error().usage) {
+      if (profile.error().usage && chosen.size() == 1) {
         return std::move(profile).error();
       }
       log::error("profile: {}", profile.error().text());
@@ -330,7 +370,10 @@ Result<Output> run(const Context& context) {
       }
     }
     if (context.options.given("chart")) {
-      SLUICE_CHECK(draw_to(context.options.text("chart"), *profile, chosen.size() > 1));
+      if (const Status drawn = draw_to(context.options.text("chart"), *profile, chosen.size() > 1); !drawn) {
+        log::error("profile: {}", drawn.error().text());
+        out.status = 1;
+      }
     }
     out.text += (out.text.empty() ? "" : "\n") + text_of(*profile, context.style);
     profiles.push_back(profile_json(*profile));
