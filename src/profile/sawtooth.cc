@@ -144,7 +144,9 @@ std::optional<Sawtooth> find_sawtooth(std::span<const Tooth> writes, std::uint64
   constexpr double clear = 10;
   Fit best;
   std::uint64_t block = 0;
-  for (std::uint64_t candidate = 2 * grain; candidate <= largest; candidate += grain) {
+  // Nothing smaller than the file system's own block can be it.
+  const std::uint64_t least_block = std::max(2 * grain, (likely + grain - 1) / grain * grain);
+  for (std::uint64_t candidate = least_block; candidate <= largest; candidate += grain) {
     const Fit fit = fit_block(writes, candidate, most_terms, scale);
     if (fit.factors[2] + fit.factors[3] > 0 && (block == 0 || fit.error < best.error)) {
       best = fit;

@@ -31,8 +31,8 @@ struct Sawtooth {
 };
 
 // The block that explains the times best; nothing where none explains them clearly better than a straight
-// line. Candidates are the multiples of `grain` up to `largest`; where `likely` (the file system's block, or
-// 0) explains them about as well as the best, it is that.
+// line. Candidates are the multiples of `grain` up to `largest`, from `likely` on (the file system's block,
+// or 0); where that explains them about as well as the best, it is that.
 std::optional<Sawtooth> find_sawtooth(std::span<const Tooth> writes, std::uint64_t grain,
                                       std::uint64_t largest, std::uint64_t likely);
 
