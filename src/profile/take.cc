@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <ctime>
 #include <mutex>
 #include <thread>
@@ -29,7 +31,7 @@ constexpr std::array<std::string_view, 3> copying = {"btrfs", "zfs", "bcachefs"}
 constexpr double fill_share = 0.2;            // of the time, to write the file that is read later
 constexpr double longest_request = 1.0 / 40;  // of the time
 constexpr double quiet_look = 0.05;
-constexpr double beat_seconds = 0.05;
+constexpr double beat_seconds = 0.2;
 
 // Sizes of buffered and synced requests to begin with.
 constexpr std::array<std::uint64_t, 5> mode_sizes = {512, std::uint64_t{4} << 10, std::uint64_t{64} << 10,
@@ -162,8 +164,11 @@ void Taker::show(std::string_view what) {
 // Says that it goes on as long as requests are answered, also where one step takes long.
 void Taker::beat(const std::stop_token& stop) {
   std::uint64_t seen = 0;
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock waiting(mutex);
   while (!stop.stop_requested()) {
-    usleep(static_cast<useconds_t>(beat_seconds * 1e6));
+    never.wait_for(waiting, stop, std::chrono::duration<double>(beat_seconds), [] { return false; });
     const std::uint64_t now = counted_.requests;
     if (now != seen) {
       seen = now;
