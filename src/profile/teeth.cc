@@ -26,7 +26,7 @@ Result<std::vector<Tooth>> write_teeth(const Bench& bench, double seconds) {
     return out;
   }
   while (out.size() < most_teeth && (out.size() < least_teeth || steady_seconds() < deadline)) {
-    const std::uint64_t unit = std::uint64_t{1} << (random() % 5);
+    const std::uint64_t unit = std::uint64_t{1} << (random() % 7);
     const std::uint64_t most = std::max<std::uint64_t>(1, (random() % 4 == 0 ? grains : grains / 8) / unit);
     const std::uint64_t size = tooth_grain * unit * (1 + random() % most);
     std::uint64_t offset = random() % (bench.file.size() / size - requests_a_size) * size;
