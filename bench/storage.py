@@ -132,7 +132,9 @@ class Storage:
         ours = {place.name for place in self.places}
         found = self.sluice("places", "--config", self.config, "--catalog", self.catalog)["places"]
         with open(self.config, "a") as file:
-            file.writelines(f'[place.{row["name"]}]\nignore = true\n' for row in found if row["name"] not in ours)
+            # With their paths, so that it does not matter when one of them goes.
+            file.writelines(f'[place.{row["name"]}]\npath = "{row["path"]}"\nignore = true\n' for row in found
+                            if row["name"] not in ours)
 
     # Emulated devices while they run.
 

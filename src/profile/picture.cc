@@ -106,17 +106,21 @@ Chart depth_chart(const Profile& profile) {
   return out;
 }
 
-Chart stream_chart(const Profile& profile) {
-  Chart out{.title = "Streams together, as a multiple of one",
-            .x = {.title = "streams"},
-            .y = {.title = "multiple"},
-            .series = {}};
+Chart stream_chart(const Profile& profile, Mode mode, const std::string& title) {
+  Chart out{
+      .title = title, .x = {.title = "streams"}, .y = {.title = "multiple of one stream"}, .series = {}};
   for (const Streams& streams : profile.streams) {
     const Access& access = streams.access;
-    add_point(out,
-              fmt::format("{} {} {} {}", print(access.mode), access.random ? "rnd" : "seq",
-                          access.write ? "write" : "read", print_size(streams.size)),
-              {static_cast<double>(streams.streams), streams.factor});
+    if (access.mode != mode) {
+      continue;
+    }
+    const std::string name = fmt::format("{} {} {}", access.random ? "random" : "sequential",
+                                         access.write ? "write" : "read", print_size(streams.size));
+    if (std::none_of(out.series.begin(), out.series.end(),
+                     [&](const Series& series) { return series.name == name; })) {
+      add_point(out, name, {1, 1});
+    }
+    add_point(out, name, {static_cast<double>(streams.streams), streams.factor});
   }
   return out;
 }
@@ -212,7 +216,10 @@ std::string page_profile(const Profile& profile) {
   std::vector<Chart> charts = first_charts(profile);
   for (Chart chart : {access_chart(profile, Mode::buffered, "Through the page cache"),
                       access_chart(profile, Mode::synced, "Every write flushed"), depth_chart(profile),
-                      stream_chart(profile), stride_chart(profile), sawtooth_chart(profile)}) {
+                      stream_chart(profile, Mode::direct, "Streams past the page cache, together"),
+                      stream_chart(profile, Mode::buffered, "Streams through the page cache, together"),
+                      stream_chart(profile, Mode::synced, "Streams of flushed writes, together"),
+                      stride_chart(profile), sawtooth_chart(profile)}) {
     if (has_points(chart)) {
       charts.push_back(std::move(chart));
     }

@@ -34,7 +34,7 @@ Profile sample() {
     out.strides.push_back({.write = write, .gap = 4096, .share = 0.1});
     out.strides.push_back({.write = write, .gap = 1 << 20, .share = 0.9});
   }
-  for (const unsigned streams : {1U, 2U, 4U, 8U}) {
+  for (const unsigned streams : {2U, 4U, 8U}) {
     out.streams.push_back({.access = accesses[0], .size = 4096, .streams = streams, .factor = 1.0 / streams});
   }
   out.sawtooth = Sawtooth{.block = 16384, .base = 1e-3, .slope = 1e-8, .tooth = 1e-3};
