@@ -191,7 +191,7 @@ Result<Place> choose(const std::vector<Place>& places, const std::string& operan
   }
   if (!answers(path, wait)) {
     return fail(fmt::format("{} does not answer", quote(operand)),
-                "it hangs; `sluice places` shows since when");
+                "it hangs, or is slower than --patience allows");
   }
   struct stat found {};
   if (best == nullptr || sys().stat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
