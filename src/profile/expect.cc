@@ -4,6 +4,8 @@
 #include <cmath>
 #include <ctime>
 #include <map>
+#include <span>
+#include <vector>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -82,78 +84,94 @@ double stride_share(const Profile& profile, bool write, std::uint64_t gap) {
   return last == nullptr ? 1 : share;
 }
 
-// The factor for so many streams of one request size, between those that were measured.
-std::optional<double> factor_of(const std::map<unsigned, double>& factors, unsigned streams) {
-  if (factors.empty()) {
-    return {};
-  }
-  double before = 1;
+// Seconds between requests of one size with so many streams, between the numbers of streams that were
+// measured.
+double of_streams(double alone, const std::map<unsigned, double>& measured, unsigned streams) {
+  double before = alone;
   double before_at = 0;
   const double wanted = std::log2(streams);
-  for (const auto& [count, factor] : factors) {
+  for (const auto& [count, seconds] : measured) {
     const double at = std::log2(count);
     if (wanted <= at) {
-      return interpolate(wanted, before_at, before, at, factor);
+      return interpolate(wanted, before_at, before, at, seconds);
     }
-    before = factor;
+    before = seconds;
     before_at = at;
   }
   return before;
 }
 
-// All streams together need `first` seconds a request at the smallest size that was measured with several,
-// and grow `growth` times as fast as one stream from there.
 struct Together {
   double size = 0;
-  double first = 0;
-  double growth = 1;
+  double alone = 0;  // seconds of one stream
+  double seconds = 0;
 };
 
-std::optional<Together> together(const Profile& profile, const Access& access, unsigned streams) {
-  std::map<std::uint64_t, std::map<unsigned, double>> rows;  // by size
+// By size, for those sizes that were measured with several streams.
+std::vector<Together> together(const Profile& profile, const Access& access, unsigned streams) {
+  std::map<std::uint64_t, std::map<unsigned, double>> rows;
   for (const Streams& one : profile.streams) {
     if (index_of(one.access) == index_of(access)) {
-      rows[one.size][one.streams] = one.factor;
+      rows[one.size][one.streams] = one.seconds;
     }
   }
-  std::optional<Together> out;
-  double alone_first = 0;
-  for (const auto& [size, factors] : rows) {
-    const auto factor = factor_of(factors, streams);
-    const auto one = alone(profile, access, size);
-    if (!factor || !one || *factor <= 0) {
-      continue;
-    }
-    if (!out) {
-      out =
-          Together{.size = static_cast<double>(size), .first = one->seconds / *factor, .growth = 1 / *factor};
-      alone_first = one->seconds;
-    } else if (one->seconds > alone_first) {
-      out->growth =
-          std::clamp((one->seconds / *factor - out->first) / (one->seconds - alone_first), 0.05, 20.0);
+  std::vector<Together> out;
+  for (const auto& [size, measured] : rows) {
+    if (const auto one = alone(profile, access, size)) {
+      out.push_back({.size = static_cast<double>(size),
+                     .alone = one->seconds,
+                     .seconds = of_streams(one->seconds, measured, streams)});
     }
   }
   return out;
 }
 
-void apply_streams(const Profile& profile, const Wish& wish, Estimate& estimate) {
+// Below the sizes that were measured as for one stream, between and beyond them on straight lines: latency
+// and transfer each have their own gain.
+double at_size(std::span<const Together> rows, double size, double alone) {
+  const Together& first = rows.front();
+  if (size <= first.size || rows.size() == 1) {
+    return first.seconds * alone / first.alone;
+  }
+  const auto after =
+      std::find_if(rows.begin(), rows.end() - 1, [&](const Together& row) { return row.size >= size; });
+  const Together& high = *after;
+  const Together& low = *(after - 1);
+  if (size <= high.size) {
+    return interpolate(size, low.size, low.seconds, high.size, high.seconds);
+  }
+  // A byte more costs at least half of what it cost in the largest that was measured.
+  const double slope =
+      std::max((high.seconds - low.seconds) / (high.size - low.size), high.seconds / high.size / 2);
+  return high.seconds + slope * (size - high.size);
+}
+
+// Where several streams were not measured. Sequential ones side by side are random to the device; but what
+// goes through the page cache comes in pieces as long as the kernel reads ahead, and is gathered before it is
+// written.
+double side_by_side(const Profile& profile, const Wish& wish, double seconds) {
+  if (wish.access.random || (wish.access.write && wish.access.mode == Mode::buffered)) {
+    return seconds;
+  }
+  constexpr std::uint64_t usual_readahead = std::uint64_t{128} << 10;
+  const bool ahead = wish.access.mode == Mode::buffered;
   Access access = wish.access;
-  auto several = together(profile, access, wish.streams);
+  access.random = true;
+  access.mode = ahead ? Mode::direct : access.mode;
+  const std::uint64_t piece = ahead ? std::max(wish.size, usual_readahead) : wish.size;
+  const auto random = alone(profile, access, piece);
+  return random ? random->seconds * static_cast<double>(wish.size) / static_cast<double>(piece) : seconds;
+}
+
+void apply_streams(const Profile& profile, const Wish& wish, Estimate& estimate) {
+  const std::vector<Together> several = together(profile, wish.access, wish.streams);
   double doubt = doubt_of_streams;
   double seconds = estimate.seconds;
-  if (several) {
-    const double first = alone(profile, access, static_cast<std::uint64_t>(several->size))->seconds;
-    seconds = static_cast<double>(wish.size) <= several->size
-                  ? several->first * estimate.seconds / first
-                  : several->first + several->growth * (estimate.seconds - first);
-    seconds = std::max(seconds, several->first / 2);
+  if (!several.empty()) {
+    seconds = at_size(several, static_cast<double>(wish.size), estimate.seconds);
   } else {
-    // Sequential streams side by side are random to the device.
     doubt = doubt_of_unmeasured_streams;
-    access.random = true;
-    if (const auto random = alone(profile, access, wish.size); random && !wish.access.random) {
-      seconds = random->seconds;
-    }
+    seconds = side_by_side(profile, wish, estimate.seconds);
   }
   const double factor = seconds / estimate.seconds;
   estimate.seconds *= factor;

@@ -12,7 +12,12 @@ namespace sluice {
 namespace {
 
 constexpr double burst_seconds = 0.02;  // requests of one kind in a row
-constexpr std::size_t longest_burst = 16;
+constexpr std::size_t longest_burst = 32;
+// A machine that has just done something else is slower for a moment.
+constexpr double lead_in_seconds = 0.002;
+constexpr double short_request = 0.0005;
+constexpr std::size_t longest_lead_in = 32;
+constexpr std::size_t least_for_mean = 8;
 constexpr std::size_t least_samples = 4;
 constexpr std::size_t least_runs = 3;  // a sample through the page cache is the mean of many requests
 constexpr std::size_t most_samples = 2000;
@@ -32,7 +37,7 @@ class Measurer {
  private:
   using Samples = std::array<std::vector<double>, access_count>;
 
-  Status measure_point(std::uint64_t size, double seconds);
+  Status measure_point(std::uint64_t size, double seconds, bool must);
   Status sample(const Access& access, std::uint64_t size, std::vector<double>& samples);
   Status burst(const Access& access, std::uint64_t size, std::vector<double>& samples);
   Status read_run(const Access& access, std::uint64_t size, std::vector<double>& samples);
@@ -55,17 +60,33 @@ class Measurer {
   MeasuredCurves out_;
 };
 
+// Requests in a row are alike, because the machine is in one state meanwhile: many of them are one sample, so
+// that the interval tells how much one state differs from another.
 Status Measurer::burst(const Access& access, std::uint64_t size, std::vector<double>& samples) {
   SLUICE_CHECK(stream_.prepare(access));
   double spent = 0;
-  const std::size_t most =
-      options_.repetitions == 0
-          ? longest_burst
-          : std::min(longest_burst, options_.repetitions - std::min(options_.repetitions, samples.size()));
-  for (std::size_t i = 0; i < most && spent < burst_seconds; ++i) {
+  for (std::size_t i = 0; i < longest_lead_in && spent < lead_in_seconds; ++i) {
     SLUICE_TRY(const double seconds, stream_.request(access, size));
-    samples.push_back(seconds);
+    if (seconds > short_request) {
+      break;
+    }
     spent += seconds;
+  }
+  const bool counted = options_.repetitions != 0;
+  const std::size_t most =
+      counted ? std::min(longest_burst, options_.repetitions - std::min(options_.repetitions, samples.size()))
+              : longest_burst;
+  std::vector<double> times;
+  spent = 0;
+  while (times.size() < most && spent < burst_seconds) {
+    SLUICE_TRY(const double seconds, stream_.request(access, size));
+    times.push_back(seconds);
+    spent += seconds;
+  }
+  if (!counted && times.size() >= least_for_mean) {
+    samples.push_back(summarize(times).mean);
+  } else {
+    samples.insert(samples.end(), times.begin(), times.end());
   }
   return {};
 }
@@ -115,7 +136,9 @@ Status Measurer::write_run(const Access& access, std::uint64_t size, std::vector
   SLUICE_TRY(const double flush, flush_alone(access));
   const std::uint64_t longest = stream_.longest(access, size);
   std::uint64_t& length = run_lengths_[{index_of(access), size}];
-  length = length != 0 ? length : std::clamp<std::uint64_t>((std::uint64_t{1} << 20) / size, 1, 64);
+  length = length != 0
+               ? length
+               : std::clamp<std::uint64_t>((std::uint64_t{1} << 20) / size, 1, access.random ? 8 : 64);
   for (;;) {
     SLUICE_CHECK(stream_.prepare(access));
     double spent = 0;
@@ -184,15 +207,15 @@ bool Measurer::sure(std::uint64_t size) const {
                      [&](const Access& access) { return sure(access, size, samples[index_of(access)]); });
 }
 
-// All accesses in turn, so that whatever drifts drifts for all of them.
-Status Measurer::measure_point(std::uint64_t size, double seconds) {
+// All accesses in turn, so that whatever drifts drifts for all of them; each at least once where it must be.
+Status Measurer::measure_point(std::uint64_t size, double seconds, bool must) {
   options_.pause(print_size(size));
   Samples& samples = samples_[size];
   const double deadline = steady_seconds() + seconds;
   do {
     for (const Access& access : options_.accesses) {
       std::vector<double>& row = samples[index_of(access)];
-      if (row.empty() || (!sure(access, size, row) && steady_seconds() < deadline)) {
+      if ((row.empty() && must) || (!sure(access, size, row) && steady_seconds() < deadline)) {
         SLUICE_CHECK(sample(access, size, row));
       }
     }
@@ -254,7 +277,8 @@ Result<MeasuredCurves> Measurer::run() {
     std::rotate(order.begin() + 1, order.end() - 1, order.end());
   }
   for (std::size_t i = 0; i < order.size() && (i < 2 || left() > 0); ++i) {
-    SLUICE_CHECK(measure_point(order[i], std::max(left(), 0.0) / static_cast<double>(order.size() - i + 1)));
+    SLUICE_CHECK(
+        measure_point(order[i], std::max(left(), 0.0) / static_cast<double>(order.size() - i + 1), i < 2));
   }
   for (std::size_t i = 0; i < most_further && left() > 0 && options_.repetitions == 0; ++i) {
     fit_all();
@@ -262,7 +286,7 @@ Result<MeasuredCurves> Measurer::run() {
     if (!size) {
       break;
     }
-    SLUICE_CHECK(measure_point(*size, std::min(left(), options_.seconds / 8)));
+    SLUICE_CHECK(measure_point(*size, std::min(left(), options_.seconds / 8), false));
   }
   fit_all();
   out_.sure = true;

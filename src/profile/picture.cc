@@ -120,7 +120,7 @@ Chart stream_chart(const Profile& profile, Mode mode, const std::string& title) 
                      [&](const Series& series) { return series.name == name; })) {
       add_point(out, name, {1, 1});
     }
-    add_point(out, name, {static_cast<double>(streams.streams), streams.factor});
+    add_point(out, name, {static_cast<double>(streams.streams), profile.factor(streams)});
   }
   return out;
 }

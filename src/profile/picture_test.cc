@@ -35,7 +35,8 @@ Profile sample() {
     out.strides.push_back({.write = write, .gap = 1 << 20, .share = 0.9});
   }
   for (const unsigned streams : {2U, 4U, 8U}) {
-    out.streams.push_back({.access = accesses[0], .size = 4096, .streams = streams, .factor = 1.0 / streams});
+    out.streams.push_back(
+        {.access = accesses[0], .size = 4096, .streams = streams, .seconds = 1e-4 * streams});
   }
   out.sawtooth = Sawtooth{.block = 16384, .base = 1e-3, .slope = 1e-8, .tooth = 1e-3};
   return out;

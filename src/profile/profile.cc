@@ -16,6 +16,16 @@ const Curve& direct_curve(const Profile& profile, bool write, bool random) {
   return profile.curves[index_of({.mode = Mode::direct, .write = write, .random = random})];
 }
 
+// Of a request of no bytes: where the first line begins. Noise must not put that above, or far below, what
+// the smallest request cost.
+double without_bytes(const Curve& curve) {
+  if (curve.empty()) {
+    return 0;
+  }
+  const double smallest = curve.points.front().seconds;
+  return std::clamp(curve.lines.front().at(0), smallest / 2, smallest);
+}
+
 }  // namespace
 
 Conditions conditions_of(const Place& place) {
@@ -44,13 +54,11 @@ std::string differences(const Conditions& then, const Conditions& now) {
 }
 
 double Profile::latency() const {
-  const Curve& curve = direct_curve(*this, false, false);
-  return curve.empty() ? 0 : std::max(0.0, curve.lines.front().at(0));
+  return without_bytes(direct_curve(*this, false, false));
 }
 
 double Profile::seek() const {
-  const Curve& curve = direct_curve(*this, false, true);
-  return curve.empty() ? 0 : std::max(0.0, curve.lines.front().at(0) - latency());
+  return std::max(0.0, without_bytes(direct_curve(*this, false, true)) - latency());
 }
 
 // What a further byte costs among the large requests, but never less than some request really reached.
@@ -87,6 +95,11 @@ double Profile::iops(bool write) const {
 double Profile::ratio(bool write, double size) const {
   return direct_curve(*this, write, true).at(size).seconds /
          direct_curve(*this, write, false).at(size).seconds;
+}
+
+double Profile::factor(const Streams& several) const {
+  const Curve& curve = curves[index_of(several.access)];
+  return curve.empty() ? 1 : curve.at(static_cast<double>(several.size)).seconds / several.seconds;
 }
 
 }  // namespace sluice

@@ -51,12 +51,12 @@ struct Depth {
   double iops = 0;
 };
 
-// What several streams reach together, as a multiple of what one does.
+// Several streams together: seconds from one request's end to the next one's.
 struct Streams {
   Access access;
   std::uint64_t size = 0;  // of a request
   unsigned streams = 1;
-  double factor = 1;
+  double seconds = 0;
 };
 
 // Requests that leave a gap: how much of the way from the sequential to the random time they cost.
@@ -106,6 +106,8 @@ struct Profile {
   [[nodiscard]] double iops(bool write) const;  // the most of any depth
   // Sequential throughput divided by random throughput.
   [[nodiscard]] double ratio(bool write, double size) const;
+  // Throughput of several streams as a multiple of one stream's. REQUIRES: one of ours.
+  [[nodiscard]] double factor(const Streams& several) const;
 };
 
 // One kind of request, as one of several streams.

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kept_version = 1;
+constexpr int kept_version = 2;
 
 const char* operation(bool write) {
   return write ? "write" : "read";
@@ -65,7 +65,7 @@ void put_ratios(Json& out, const Curve* curves, const std::vector<std::uint64_t>
     }
     out["ratio"][operation(write)] = std::move(rows);
     out["ratio_summary"][operation(write)] = {
-        {"average", sum / static_cast<double>(sizes.size())}, {"minimum", least}, {"maximum", most}};
+        {"average", sum / static_cast<double>(count)}, {"minimum", least}, {"maximum", most}};
   }
 }
 
@@ -113,7 +113,8 @@ Json streams_json(const Profile& profile) {
                    {"pattern", pattern(one.access.random)},
                    {"size", one.size},
                    {"streams", one.streams},
-                   {"factor", one.factor}});
+                   {"seconds", one.seconds},
+                   {"factor", profile.factor(one)}});
   }
   return out;
 }
@@ -234,7 +235,7 @@ Result<Profile> read_kept(const Json& kept) {
     out.streams.push_back({.access = accesses.at(count_in(row.at(0), access_count - 1)),
                            .size = count_in(row.at(1)),
                            .streams = static_cast<unsigned>(count_in(row.at(2), 1 << 20)),
-                           .factor = number_in(row.at(3), 1e-6, 1e6)});
+                           .seconds = number_in(row.at(3), 1e-12, 1e6)});
     if (out.streams.back().streams == 0) {
       return fail("a kept profile has streams that cannot be");
     }
@@ -368,7 +369,7 @@ Json kept_json(const Profile& profile) {
     out["depths"].push_back(Json::array({one.write, one.depth, one.iops}));
   }
   for (const Streams& one : profile.streams) {
-    out["streams"].push_back(Json::array({index_of(one.access), one.size, one.streams, one.factor}));
+    out["streams"].push_back(Json::array({index_of(one.access), one.size, one.streams, one.seconds}));
   }
   for (const Stride& one : profile.strides) {
     out["strides"].push_back(Json::array({one.write, one.gap, one.share}));

@@ -11,12 +11,14 @@ namespace sluice {
 namespace {
 
 constexpr unsigned most_streams = 8;
+constexpr std::uint64_t middle_request = std::uint64_t{64} << 10;
 constexpr std::uint64_t large_request = std::uint64_t{1} << 20;
-
 constexpr std::uint64_t own_size = std::uint64_t{4} << 20;
+constexpr std::uint64_t shared_by_flush = std::uint64_t{4} << 20;  // bytes of each stream
 
-// The files of one stream and the stream. Random writes through the page cache go to a small file of its own,
-// because those to one file wait for each other.
+// The files of one stream and the stream. Small random writes through the page cache go to a small file of
+// its own, because those to one file wait for each other; large ones would not fit into it, and wait for the
+// device.
 struct Lane {
   WorkFile file;
   WorkFile fresh;
@@ -24,8 +26,9 @@ struct Lane {
   std::unique_ptr<Stream> stream = {};
   std::unique_ptr<Stream> own_stream = {};
 
-  [[nodiscard]] Stream& stream_for(const Access& access) const {
-    return access.write && access.random && access.mode != Mode::direct ? *own_stream : *stream;
+  [[nodiscard]] Stream& stream_for(const Access& access, std::uint64_t size) const {
+    const bool apart = access.write && access.random && access.mode != Mode::direct && size < large_request;
+    return apart ? *own_stream : *stream;
   }
 };
 
@@ -61,14 +64,14 @@ Status warm_up(Stream& stream, const Access& access, std::uint64_t size) {
 Result<double> run(std::vector<Lane>& lanes, unsigned streams, const Access& access, std::uint64_t size,
                    std::uint64_t count) {
   for (unsigned i = 0; i < streams; ++i) {
-    SLUICE_CHECK(warm_up(lanes[i].stream_for(access), access, size));
+    SLUICE_CHECK(warm_up(lanes[i].stream_for(access, size), access, size));
   }
   std::vector<Status> results(streams);
   std::barrier begin(streams + 1);
   std::vector<std::jthread> threads;
   for (unsigned i = 0; i < streams; ++i) {
     threads.emplace_back([&, i] {
-      Stream& stream = lanes[i].stream_for(access);
+      Stream& stream = lanes[i].stream_for(access, size);
       begin.arrive_and_wait();
       results[i] = [&]() -> Status {
         for (std::uint64_t n = 0; n < count; ++n) {
@@ -101,7 +104,7 @@ Result<std::vector<Streams>> compare_streams(const Bench& bench, std::span<const
   const double start = steady_seconds();
   SLUICE_TRY(std::vector<Lane> lanes, make_lanes(bench));
   std::vector<Cell> cells;
-  for (const std::uint64_t size : {small_request(bench.file), large_request}) {
+  for (const std::uint64_t size : {small_request(bench.file), large_request, middle_request}) {
     for (const Access& access : accesses) {
       const bool fits =
           size * most_streams * 2 <= bench.file.size() && size * 4 <= bench.spare / most_streams;
@@ -124,13 +127,19 @@ Result<std::vector<Streams>> compare_streams(const Bench& bench, std::span<const
       const double enough = std::clamp(200 * one, 0.05, 0.4);
       const double slice = std::clamp(left / static_cast<double>(cells.size() - i) / 2, 0.01, enough);
       const auto wanted = static_cast<std::uint64_t>(std::ceil(slice / one / streams));
-      const Stream& stream = lanes[0].stream_for(access);
-      const std::uint64_t least = std::max<std::uint64_t>(3, 2 * stream.ahead(access) / size);
+      const Stream& stream = lanes[0].stream_for(access, size);
+      const bool flushed = access.mode == Mode::buffered && access.write;
+      const std::uint64_t least = std::max<std::uint64_t>(
+          3, flushed && !access.random ? shared_by_flush / size : 2 * stream.ahead(access) / size);
       const std::uint64_t count =
-          std::max(least, std::min<std::uint64_t>(wanted, stream.longest(access, size)));
+          std::max<std::uint64_t>(3, std::min(std::max(least, wanted), stream.longest(access, size)));
+      // One that would take longer than there is time for is left out, and what one stream does must tell.
+      if (one * static_cast<double>(count) > left) {
+        continue;
+      }
       SLUICE_TRY(double together, run(lanes, streams, access, size, count));
       std::uint64_t counted = count;
-      if (access.mode == Mode::buffered && access.write) {
+      if (flushed) {
         // Without what the flushes cost however little there is to flush.
         SLUICE_TRY(const double flushes, run(lanes, streams, access, size, 1));
         together -= std::min(flushes, 0.8 * together);
@@ -139,7 +148,7 @@ Result<std::vector<Streams>> compare_streams(const Bench& bench, std::span<const
       out.push_back({.access = access,
                      .size = size,
                      .streams = streams,
-                     .factor = one * static_cast<double>(counted * streams) / together});
+                     .seconds = together / static_cast<double>(counted * streams)});
     }
   }
   return out;
