@@ -209,7 +209,12 @@ class Discoverer {
       }
     }
     for (const PlaceOverride& one : overrides_.places) {
-      SLUICE_TRY(Place* const place, find_named(one));
+      const auto found = find_named(one);
+      if (!found) {
+        SLUICE_CHECK(leave_out(one, found.error()));
+        continue;
+      }
+      Place* const place = *found;
       take_traits(one.traits, *place);
       if (!one.ignored.empty()) {
         out_.skipped.push_back({.mount = place->path,
@@ -219,6 +224,17 @@ class Discoverer {
       }
     }
     std::erase_if(out_.places, [&](const Place& place) { return ignored_.contains(place.name); });
+    return {};
+  }
+
+  // One to be ignored need not be there; any other must.
+  Status leave_out(const PlaceOverride& one, const Error& error) {
+    if (one.ignored.empty()) {
+      return tl::unexpected(error);
+    }
+    out_.skipped.push_back({.mount = one.path.value_or(one.name),
+                            .filesystem = "",
+                            .because = fmt::format("not there, and ignored, says {}", one.ignored)});
     return {};
   }
 
@@ -244,7 +260,9 @@ class Discoverer {
           why = skipped.because;
         }
       }
-      return bad_input(fmt::format("{}: {} cannot be a place: {}", one.path_origin, quote(*one.path), why));
+      auto error =
+          bad_input(fmt::format("{}: {} cannot be a place: {}", one.path_origin, quote(*one.path), why));
+      return one.ignored.empty() ? Status(std::move(error)) : Status();
     }
     const auto answer = folder_answers_.find(*one.path);
     if (answer == folder_answers_.end()) {

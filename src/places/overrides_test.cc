@@ -139,6 +139,13 @@ TEST(Overrides, IgnoredPlacesAreSkippedWithTheReason) {
   EXPECT_EQ(found->skipped.back().because, "ignored, says test.toml:2");
 }
 
+TEST(Overrides, IgnoredPlacesNeedNotBeThere) {
+  const auto found = look_at("lvm-stripe", "[place.gone]\nignore = true\n");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->skipped.back().because, "not there, and ignored, says test.toml:2");
+  EXPECT_FALSE(look_at("lvm-stripe", "[place.gone]\nvolatile = true\n"));
+}
+
 TEST(Overrides, MediaChoosesTheDefaults) {
   const auto found = look_at("lvm-stripe", "[place.fast]\nmedia = \"nvme\"\n");
   EXPECT_EQ(named(found, "fast").read_bandwidth.detail, "typical for an NVMe SSD");

@@ -195,6 +195,25 @@ Estimate Curve::at(double size) const {
   return out;
 }
 
+Doubt doubt(const Curve& curve) {
+  std::vector<double> intervals;
+  std::vector<double> distances;
+  auto line = curve.lines.begin();
+  for (const Measured& point : curve.points) {
+    while (line + 1 != curve.lines.end() && static_cast<double>(point.size) > line->to) {
+      ++line;
+    }
+    intervals.push_back(relative_half(point));
+    distances.push_back(std::max(0.0, std::abs(residual(*line, point)) - relative_half(point)));
+  }
+  const auto ninth = [](std::vector<double>& values) {
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) * 9 / 10);
+    std::nth_element(values.begin(), at, values.end());
+    return *at;
+  };
+  return curve.points.empty() ? Doubt{} : Doubt{.interval = ninth(intervals), .line = ninth(distances)};
+}
+
 std::optional<std::uint64_t> most_wanted(const Curve& curve, std::span<const std::uint64_t> candidates) {
   const Points points = curve.points;
   std::optional<std::uint64_t> out;

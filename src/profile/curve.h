@@ -49,6 +49,14 @@ struct Curve {
   [[nodiscard]] bool empty() const { return lines.empty(); }
 };
 
+// How sure a curve is: nine of ten points have an interval that is, relative, no wider, and lie no further
+// outside of it from their line. The tenth may be chance.
+struct Doubt {
+  double interval = 0;
+  double line = 0;
+};
+Doubt doubt(const Curve& curve);
+
 // Lines for the points between each two boundaries (ends of the grid's intervals). Where one line is off by
 // more than `tolerance`, relative, at some point, it is broken in two. Single points that disagree with all
 // others count less (Huber). REQUIRES: points by size, all seconds above zero.

@@ -246,25 +246,30 @@ void Measurer::fit_all() {
   }
 }
 
-// Where the curve that fits worst bends most; where all fit, a size at which some mean is not sure yet.
+// Where the curve that fits worst bends most; where all fit, the size whose mean is the least sure.
 std::optional<std::uint64_t> Measurer::next_size() const {
   std::optional<std::uint64_t> out;
   double worst = options_.bound;
   for (const Access& access : options_.accesses) {
     const Curve& curve = out_.curves[index_of(access)];
-    double error = 0;
-    for (const Line& line : curve.lines) {
-      error = std::max(error, line.error);
-    }
+    const double distance = doubt(curve).line;
     const auto wanted = most_wanted(curve, options_.candidates);
-    if (wanted && error > worst) {
-      worst = error;
+    if (wanted && distance > worst) {
+      worst = distance;
       out = wanted;
     }
   }
-  for (const auto& [size, samples] : samples_) {
-    if (!out && !sure(size)) {
-      out = size;
+  for (const Access& access : options_.accesses) {
+    const Curve& curve = out_.curves[index_of(access)];
+    if (worst > options_.bound || doubt(curve).interval <= options_.bound) {
+      continue;
+    }
+    double widest = options_.bound;
+    for (const Measured& point : curve.points) {
+      if (samples_.contains(point.size) && point.half > widest * point.seconds) {
+        widest = point.half / point.seconds;
+        out = point.size;
+      }
     }
   }
   return out;
@@ -291,9 +296,8 @@ Result<MeasuredCurves> Measurer::run() {
   fit_all();
   out_.sure = true;
   for (const Access& access : options_.accesses) {
-    for (const Line& line : out_.curves[index_of(access)].lines) {
-      out_.sure = out_.sure && line.error <= options_.bound;
-    }
+    const Doubt left_over = doubt(out_.curves[index_of(access)]);
+    out_.sure = out_.sure && left_over.interval <= options_.bound && left_over.line <= options_.bound;
   }
   return std::move(out_);
 }

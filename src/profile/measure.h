@@ -27,7 +27,7 @@ struct MeasureOptions {
 
 struct MeasuredCurves {
   std::array<Curve, access_count> curves;  // by index_of(); empty where it was not asked for
-  bool sure = false;                       // every point within the bound, and the lines too
+  bool sure = false;                       // nine of ten points within the bound, and their lines too
 };
 
 Result<MeasuredCurves> measure_curves(Stream& stream, const MeasureOptions& options);

@@ -95,7 +95,7 @@ struct Profile {
   std::size_t requests = 0;        // how many, in all
   double seconds = 0;              // what it took
   double bound = 0.1;              // what was asked for
-  bool sure = false;               // every point within the bound, and the lines too
+  bool sure = false;               // nine of ten points within the bound, and their lines too
   unsigned rounds = 1;             // how often it was refined, and one
   std::vector<std::string> notes;  // what could not be measured, and why
 
