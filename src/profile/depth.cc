@@ -14,6 +14,7 @@ namespace {
 constexpr unsigned deepest = 256;
 constexpr double worth_it = 1.05;     // deeper is better by this factor, or not better
 constexpr double longest_wait = 0.3;  // seconds that the last requests may take
+constexpr std::uint64_t first_writes = 16;
 
 class Ring {
  public:
@@ -54,8 +55,9 @@ class Sweep {
         random_(bench.seed),
         size_(small_request(bench.file)) {}
 
-  // Requests a second with `depth` under way.
-  Result<double> run(bool write, unsigned depth, double seconds) {
+  // Requests a second with `depth` under way, at most so many. Writes count when they are on the medium: a
+  // device's own cache would take thousands at once, and minutes to put them down.
+  Result<double> run(bool write, unsigned depth, double seconds, std::uint64_t most) {
     const double start = steady_seconds();
     double now = start;
     std::uint64_t done = 0;
@@ -80,11 +82,15 @@ class Sweep {
         }
         ++done;
         bench_.counted.requests += 1;
-        if (now - start < seconds) {
+        if (now - start < seconds && done + under_way < most) {
           prepare(write, slot);
           ++under_way;
         }
       }
+    }
+    if (write) {
+      SLUICE_TRY(const double flush, bench_.file.sync(true));
+      now += flush;
     }
     return static_cast<double>(done) / std::max(now - start, 1e-9);
   }
@@ -142,12 +148,19 @@ Result<std::vector<Depth>> sweep_depths(const Bench& bench, double seconds) {
   for (const bool write : {false, true}) {
     double best = 0;
     int in_vain = 0;
+    const double slice = std::clamp(seconds / steps / 2, 0.02, 0.5);
+    double first = 0;
+    if (write) {  // how many can be put down in the time
+      SLUICE_TRY(first, sweep.run(true, 1, slice, first_writes));
+    }
     for (unsigned depth = 1; depth <= deepest && in_vain < 2; depth *= 2) {
       if (depth > 1 && (steady_seconds() - start > seconds * (write ? 1 : 0.5) ||
                         static_cast<double>(depth) > best * longest_wait)) {
         break;
       }
-      SLUICE_TRY(const double iops, sweep.run(write, depth, std::clamp(seconds / steps / 2, 0.02, 0.5)));
+      const auto most =
+          write ? static_cast<std::uint64_t>(2 * std::max(first, best) * slice) + 2 * depth : UINT64_MAX;
+      SLUICE_TRY(const double iops, sweep.run(write, depth, slice, most));
       out.push_back({.write = write, .depth = depth, .iops = iops});
       in_vain = iops > best * worth_it ? 0 : in_vain + 1;
       best = std::max(best, iops);

@@ -128,11 +128,9 @@ Json strides_json(const Profile& profile) {
 }
 
 Json sawtooth_json(const std::optional<Sawtooth>& sawtooth) {
-  return sawtooth ? Json{{"block", sawtooth->block},
-                         {"base", sawtooth->base},
-                         {"slope", sawtooth->slope},
-                         {"tooth", sawtooth->tooth},
-                         {"error", sawtooth->error}}
+  return sawtooth ? Json{{"block", sawtooth->block},           {"base", sawtooth->base},
+                         {"slope", sawtooth->slope},           {"tooth", sawtooth->tooth},
+                         {"page_tooth", sawtooth->page_tooth}, {"error", sawtooth->error}}
                   : Json(nullptr);
 }
 
@@ -252,6 +250,7 @@ Result<Profile> read_kept(const Json& kept) {
                     .base = number_in(tooth.at("base"), -longest, longest),
                     .slope = number_in(tooth.at("slope"), -1, 1),
                     .tooth = number_in(tooth.at("tooth"), 0, longest),
+                    .page_tooth = number_in(tooth.at("page_tooth"), 0, longest),
                     .error = number_in(tooth.at("error"), 0, longest)};
     if (out.sawtooth->block == 0) {
       return fail("a kept profile has a block of nothing");

@@ -11,7 +11,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t most_terms = 4;  // base, slope, begins inside of a block, ends inside of one
+constexpr std::size_t most_terms = 4;  // base, slope, ends inside of a page, blocks that are covered in part
+constexpr std::size_t plain_terms = 2;
+constexpr std::size_t page_terms = 3;
 using Row = std::array<double, most_terms>;
 
 struct Fit {
@@ -20,9 +22,22 @@ struct Fit {
   double middle = 0;
 };
 
+double ends_in_page(std::uint64_t end) {
+  return end % memory_page == 0 ? 0.0 : 1.0;
+}
+
+// Blocks that a write covers in part: none, one or two.
+double parts(std::uint64_t offset, std::uint64_t size, std::uint64_t block) {
+  const std::uint64_t end = offset + size;
+  const bool begins = offset % block != 0;
+  const bool ends = end % block != 0;
+  const bool same = offset / block == (end - 1) / block;
+  return same ? (begins || ends ? 1 : 0) : (begins ? 1 : 0) + (ends ? 1 : 0);
+}
+
 Row terms_of(const Tooth& write, std::uint64_t block) {
-  return {1, static_cast<double>(write.size), write.offset % block == 0 ? 0.0 : 1.0,
-          (write.offset + write.size) % block == 0 ? 0.0 : 1.0};
+  return {1, static_cast<double>(write.size), ends_in_page(write.offset + write.size),
+          parts(write.offset, write.size, block)};
 }
 
 double dot(const Row& a, const Row& b) {
@@ -118,7 +133,15 @@ Fit fit_block(std::span<const Tooth> writes, std::uint64_t block, std::size_t te
 }  // namespace
 
 double Sawtooth::extra(std::uint64_t size) const {
-  return tooth * (1 - static_cast<double>(std::gcd(size, block)) / static_cast<double>(block));
+  const std::uint64_t period = std::lcm(block, memory_page);
+  const std::uint64_t requests = std::min<std::uint64_t>(period / std::gcd(size, period), 4096);
+  double covered = 0;
+  double ended = 0;
+  for (std::uint64_t i = 0; i < requests; ++i) {
+    covered += parts(i * size, size, block);
+    ended += ends_in_page((i + 1) * size);
+  }
+  return (tooth * covered + page_tooth * ended) / static_cast<double>(requests);
 }
 
 double Sawtooth::at(std::uint64_t size) const {
@@ -135,46 +158,58 @@ std::optional<Sawtooth> find_sawtooth(std::span<const Tooth> writes, std::uint64
   for (const Tooth& write : writes) {
     scale = std::max(scale, static_cast<double>(write.size));
   }
-  const Fit plain = fit_block(writes, grain, 2, scale);
-  // Many candidates, two more numbers: some would look better by chance (Bayesian information).
+  const Fit plain = fit_block(writes, grain, plain_terms, scale);
+  const Fit page = fit_block(writes, grain, page_terms, scale);
+  // Many candidates, one more number: some would look better by chance (Bayesian information).
   const auto count = static_cast<double>(writes.size());
   const auto gain = [&](const Fit& from, const Fit& to) {
     return count * std::log(std::max(from.error, 1e-30) / std::max(to.error, 1e-30));
   };
   constexpr double clear = 10;
+  double mean = 0;
+  for (const Tooth& write : writes) {
+    mean += write.seconds / count;
+  }
+  const auto matters = [&](double tooth) { return tooth >= 0.03 * mean; };
   Fit best;
   std::uint64_t block = 0;
   // Nothing smaller than the file system's own block can be it.
   const std::uint64_t least_block = std::max(2 * grain, (likely + grain - 1) / grain * grain);
   for (std::uint64_t candidate = least_block; candidate <= largest; candidate += grain) {
+    if (candidate == memory_page) {
+      continue;
+    }
     const Fit fit = fit_block(writes, candidate, most_terms, scale);
-    if (fit.factors[2] + fit.factors[3] > 0 && (block == 0 || fit.error < best.error)) {
+    if (fit.factors[3] > 0 && (block == 0 || fit.error < best.error)) {
       best = fit;
       block = candidate;
     }
   }
-  if (block != 0 && likely > grain && likely % grain == 0 && likely <= largest) {
+  if (block != 0 && likely > memory_page && likely % grain == 0 && likely <= largest) {
     const Fit fit = fit_block(writes, likely, most_terms, scale);
-    if (fit.factors[2] + fit.factors[3] > 0 && gain(fit, best) < clear) {
+    if (fit.factors[3] > 0 && gain(fit, best) < clear) {
       best = fit;
       block = likely;
     }
   }
   const double candidates = static_cast<double>(largest / grain);
-  const double tooth = best.factors[2] + best.factors[3];
-  double mean = 0;
-  for (const Tooth& write : writes) {
-    mean += write.seconds / count;
+  const auto out = [&](const Fit& fit, std::uint64_t found) {
+    return Sawtooth{.block = found,
+                    .base = fit.factors[0],
+                    .slope = fit.factors[1],
+                    .tooth = std::max(0.0, fit.factors[3]),
+                    .page_tooth = std::max(0.0, fit.factors[2]),
+                    .error = fit.middle};
+  };
+  if (block != 0 && matters(best.factors[3]) &&
+      gain(page, best) >= std::log(count) + 2 * std::log(candidates) + clear) {
+    return out(best, block);
   }
-  if (block == 0 || gain(plain, best) < 2 * std::log(count) + 2 * std::log(candidates) + clear ||
-      tooth < 0.03 * mean) {
-    return {};
+  if (least_block <= memory_page && matters(page.factors[2]) &&
+      gain(plain, page) >= std::log(count) + clear) {
+    return out(page, memory_page);
   }
-  return Sawtooth{.block = block,
-                  .base = best.factors[0],
-                  .slope = best.factors[1],
-                  .tooth = tooth,
-                  .error = best.middle};
+  return {};
 }
 
 }  // namespace sluice
