@@ -11,3 +11,5 @@ foreach(file IN LISTS files)
   target_link_libraries(${name} PRIVATE sluice_cli sluice_fronts_api benchmark::benchmark_main)
   target_compile_definitions(${name} PRIVATE SLUICE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endforeach()
+# What is preloaded is measured in a program that knows nothing of us.
+add_executable(intercept_bench ${CMAKE_SOURCE_DIR}/bench/intercept_bench.c)

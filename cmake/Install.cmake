@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
 install(TARGETS sluice)
+install(TARGETS sluice_preload)
 install(TARGETS sluice_shared EXPORT sluice)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/sluice DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${SLUICE_MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

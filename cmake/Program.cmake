@@ -38,6 +38,16 @@ endif()
 set_target_properties(sluice_shared PROPERTIES OUTPUT_NAME sluice EXPORT_NAME sluice LINKER_LANGUAGE CXX
                       VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
+# What stands between other programs and libc: their own libraries are theirs, so it brings its C++ along, shows
+# nothing but the functions it stands in for, and needs libc alone.
+add_library(sluice_preload SHARED $<TARGET_OBJECTS:sluice_fronts_preload> $<TARGET_OBJECTS:sluice_stages>
+            $<TARGET_OBJECTS:sluice_pipeline>)
+target_link_libraries(sluice_preload PRIVATE sluice_flags)
+target_link_options(sluice_preload PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--as-needed
+                    -Wl,-z,now)
+set_target_properties(sluice_preload PROPERTIES OUTPUT_NAME sluice-preload LINKER_LANGUAGE CXX)
+add_dependencies(sluice sluice_preload)
+
 # The program writes its own manual and completion, from the table of options that it parses with. It runs
 # in an empty environment and configuration: those of whoever builds must not end up in them.
 set(SLUICE_MAN_FOLDER ${CMAKE_BINARY_DIR}/share/man/man1)

@@ -301,6 +301,7 @@ Json help_json() {
                     {"summary", verb->summary},
                     {"usage", synopsis(*verb)},
                     {"least_operands", verb->least_operands},
+                    {"runs_program", verb->runs_program},
                     {"options", std::move(options)}});
   }
   return {{"version", SLUICE_VERSION}, {"verbs", std::move(list)}};

@@ -1,4 +1,7 @@
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@ namespace {
 
 constexpr int could_not = 1;
 constexpr int wrong_usage = 2;
+constexpr int failed_to_run = 125;  // of a verb that leaves 1 and 2 to its program
 
 // Standard output may be a full disk or a closed pipe; both must be noticed.
 int print_all(std::string_view text) {
@@ -37,6 +41,18 @@ int report(const Error& error, std::string_view verb) {
   log::error("{}{}", verb.empty() ? std::string{} : fmt::format("{}: ", verb), error.text());
   log::debug("the error arose at {}", error.origin_text());
   return error.usage ? wrong_usage : could_not;
+}
+
+// As the program ended that we ran; without a core of our own.
+void end_by(int signal_number) {
+  const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+  setrlimit(RLIMIT_CORE, &none);
+  signal(signal_number, SIG_DFL);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, signal_number);
+  sigprocmask(SIG_UNBLOCK, &one, nullptr);
+  raise(signal_number);
 }
 
 void set_log_level(const std::string& name) {
@@ -61,7 +77,7 @@ std::vector<std::string_view> known_keys() {
 
 Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
   const auto rows = rows_of(verb);
-  SLUICE_TRY(const Options typed, Options::parse_command_line(rows, arguments));
+  SLUICE_TRY(const Options typed, Options::parse_command_line(rows, arguments, verb.runs_program));
   if (typed.flag("help")) {
     return print_all(help_text(verb, style_of(STDOUT_FILENO, ColourChoice::automatic)));
   }
@@ -85,7 +101,7 @@ Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
       log::warn("{}", warning);
     }
   }
-  SLUICE_TRY(const Options options, Options::parse(rows, arguments, config));
+  SLUICE_TRY(const Options options, Options::parse(rows, arguments, config, verb.runs_program));
   set_log_level(options.text("log-level"));
   const std::string colour = options.text("color");
   const ColourChoice choice = colour == "always"  ? ColourChoice::always
@@ -95,8 +111,11 @@ Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
                         .options = options,
                         .config = config,
                         .style = style_of(STDOUT_FILENO, choice),
-                        .json = options.flag("json")};
+                        .json = !verb.runs_program && options.flag("json")};
   SLUICE_TRY(const Output output, verb.run(context));
+  if (WIFSIGNALED(output.ended)) {
+    end_by(WTERMSIG(output.ended));
+  }
   const bool as_json = context.json && !output.json.is_null();
   const int printed = print_all(as_json ? write_json(output.json, 2) + "\n" : output.text);
   return printed != 0 ? printed : output.status;
@@ -144,7 +163,11 @@ int run_program(std::span<const std::string> arguments) {
     return run_group(first, rest);
   }
   auto status = run_verb(*verb, rest);
-  return status ? *status : report(status.error(), verb->name);
+  if (status) {
+    return *status;
+  }
+  const int failed = report(status.error(), verb->name);
+  return verb->runs_program ? failed_to_run : failed;
 }
 
 }  // namespace sluice

@@ -16,6 +16,10 @@ namespace {
 
 constexpr Option help = {.name = "help", .letter = 'h', .help = "print this help and exit"};
 constexpr Option json = {.name = "json", .help = "print one JSON object on standard output instead of text"};
+constexpr Option json_to = {.name = "json",
+                            .type = OptionType::text,
+                            .argument = "FILE",
+                            .help = "write one JSON object to this file, or with fd:N to that descriptor"};
 constexpr Option colour = {
     .name = "color",
     .type = OptionType::choice,
@@ -116,7 +120,9 @@ std::span<const Option* const> common_options() {
 
 std::vector<const Option*> rows_of(const Verb& verb) {
   std::vector<const Option*> out(verb.options.begin(), verb.options.end());
-  out.insert(out.end(), common.begin(), common.end());
+  for (const Option* row : common) {
+    out.push_back(row == &json && verb.runs_program ? &json_to : row);
+  }
   return out;
 }
 

@@ -31,7 +31,8 @@ struct Context {
 struct Output {
   std::string text;
   Json json;
-  int status = 0;  // 0 done, 1 could not
+  int status = 0;  // 0 done, 1 could not; of a program that was run: its own
+  int ended = 0;   // how that ended, as waitpid() gives it: by a signal, then so do we
 };
 
 struct Example {
@@ -57,6 +58,9 @@ struct Verb {
   std::vector<Section> (*sections)() = nullptr;
   Result<Output> (*run)(const Context&) = nullptr;
   bool configured = true;  // reads sluice.toml; help does not, so that a broken file cannot silence it
+  // Leaves standard output and exit status to a program: options end at its name, JSON goes to --json=FILE,
+  // and failures of our own are 125.
+  bool runs_program = false;
 };
 
 // Every verb, by name. Generated from the files in cli/verbs.

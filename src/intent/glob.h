@@ -3,11 +3,12 @@
 // character literally. Bytes, not characters; matching takes time linear in path times pattern.
 #pragma once
 
-#include <bitset>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/pattern.h"
 #include "base/result.h"
 
 namespace sluice {
@@ -19,15 +20,13 @@ class Glob {
   [[nodiscard]] bool matches(std::string_view path) const;
   // How many characters of the pattern stand for themselves: the measure of a rule's strength.
   [[nodiscard]] std::size_t literals() const { return literals_; }
+  // What every matching path begins with, and what follows it.
+  [[nodiscard]] const std::string& prefix() const { return prefix_; }
+  [[nodiscard]] std::span<const PatternToken> tokens() const { return tokens_; }
 
  private:
-  enum class Kind { byte, set, star, deep_star, folders };
-  struct Token {
-    Kind kind;
-    std::bitset<256> bytes;
-  };
-  std::vector<Token> tokens_;  // what follows the prefix
-  std::string prefix_;         // what every matching path begins with
+  std::vector<PatternToken> tokens_;  // what follows the prefix
+  std::string prefix_;                // what every matching path begins with
   std::size_t literals_ = 0;
 };
 

@@ -1,0 +1,92 @@
+/* A stage of Sluice's pipeline: what a shared library needs to define to be one.
+ *
+ * A program's I/O passes a stack of stages as activities, one operation each. A stage sees the operations
+ * that it names, may change, merge, split, absorb or add some, and calls the next stage; the last one
+ * performs them.
+ *
+ * A library exports `const struct sluice_stage sluice_stage` and is loaded where it is named with a '/' in
+ * it: `sluice run --stage ./mine.so -- CMD`. Structures carry their size and only grow at the end.
+ *
+ * Threads: `act` is called from any thread of the program, several at a time, also from its signal handlers.
+ * It must not call exit, and what it opens, reads or writes itself is not seen by any stage. */
+#ifndef SLUICE_STAGE_H
+#define SLUICE_STAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SLUICE_STAGE_VERSION 1
+
+enum sluice_operation {
+  SLUICE_OPEN,     /* target, flags, mode; the result is a descriptor */
+  SLUICE_CLOSE,    /* of the last descriptor of an open file */
+  SLUICE_READ,     /* data, length, offset */
+  SLUICE_WRITE,    /* data, length, offset */
+  SLUICE_SEEK,     /* offset, flags (whence); the result is the new position */
+  SLUICE_SYNC,     /* flags: 1 = the data alone */
+  SLUICE_TRUNCATE, /* length */
+  SLUICE_ALLOCATE, /* offset, length, flags (mode of fallocate) */
+  SLUICE_OPERATIONS
+};
+#define SLUICE_BIT(operation) (UINT32_C(1) << (operation))
+#define SLUICE_ALL (SLUICE_BIT(SLUICE_OPERATIONS) - 1)
+
+/* Read or write where the file's own position is, and move it. */
+#define SLUICE_AT_POSITION INT64_C(-1)
+
+/* One operation. `data` of a write is not to be changed: a stage that wants other bytes passes on other
+ * memory. */
+struct sluice_activity {
+  uint32_t size;      /* of this structure */
+  uint32_t operation; /* enum sluice_operation */
+  int32_t descriptor; /* of the file; of an open: of the folder that target is relative to */
+  int32_t flags;
+  uint32_t mode;
+  int32_t error;  /* errno, where result is -1 */
+  int64_t result; /* what the call returns; set by whoever performs it */
+  int64_t offset; /* or SLUICE_AT_POSITION */
+  uint64_t length;
+  void* data;         /* NULL where the kernel copies between two files, which only stages that look on see */
+  const char* path;   /* of the file, absolute, as the program named it; never NULL */
+  const char* target; /* of an open: what is opened; a stage may set another */
+};
+
+/* Passes an activity on to the next stage, which sets result and error; the same as activity->result. */
+struct sluice_next {
+  int64_t (*act)(const struct sluice_next* next, struct sluice_activity* activity);
+};
+
+/* The kinds of thesis section 4.2: how far a stage must look, whether it changes what the program does, what
+ * it remembers, and whether what others see stays as POSIX says. */
+struct sluice_stage {
+  uint32_t size;    /* of this structure */
+  uint32_t version; /* SLUICE_STAGE_VERSION */
+  const char* name;
+  const char* summary;      /* one line */
+  const char* scope;        /* activity, file, process, job */
+  const char* interference; /* none, timing, data, calls */
+  const char* state;        /* none, counters, buffers */
+  const char* semantics;    /* kept, relaxed, broken */
+  const char* parameters;   /* "NAME=DEFAULT what it is", a line each; "" = none */
+  uint32_t operations;      /* SLUICE_BIT of each that it wants */
+  uint32_t aside;           /* 1 = sees each as a copy, when it is done, and has no next */
+
+  /* Once a process. `parameters` is what stood after ':' in its name, "" if nothing. Returns 0 and sets
+   * *stage_state (which may stay NULL), or -1 and writes why into `error`. May be NULL where there are no
+   * parameters. */
+  int (*start)(const char* parameters, void** stage_state, char* error, size_t error_size);
+  /* One operation. `*file_state` is NULL at the first one of a file, and the stage's own until after
+   * SLUICE_CLOSE. */
+  int64_t (*act)(void* stage_state, void** file_state, struct sluice_activity* activity,
+                 const struct sluice_next* next);
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

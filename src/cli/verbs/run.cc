@@ -1,0 +1,157 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cli/verb.h"
+#include "run/account.h"
+#include "run/launch.h"
+#include "run/shared.h"
+
+namespace sluice {
+namespace {
+
+constexpr Option option_stage = {.name = "stage",
+                                 .letter = 's',
+                                 .type = OptionType::text,
+                                 .argument = "STAGE",
+                                 .help =
+                                     "a stage that the files pass, as NAME or NAME:PARAMETER=VALUE,...; "
+                                     "several in the order of the I/O, the "
+                                     "first nearest to the program; `stats` where none is given",
+                                 .repeatable = true};
+constexpr Option option_files = {.name = "files",
+                                 .letter = 'f',
+                                 .type = OptionType::text,
+                                 .argument = "GLOB",
+                                 .help = "only files whose absolute path matches; may be given several times",
+                                 .repeatable = true};
+constexpr Option option_quiet = {.name = "quiet",
+                                 .letter = 'q',
+                                 .type = OptionType::flag,
+                                 .help = "no account on standard error at the end"};
+constexpr std::array rows = {&option_stage, &option_files, &option_quiet};
+
+constexpr std::array examples = {
+    Example{"sluice run -- tar cf /tmp/etc.tar /etc", "What tar reads and writes, file by file."},
+    Example{"sluice run --files '/tmp/**' -- sort -o /tmp/sorted /etc/services", "Only what is below /tmp."},
+    Example{"sluice run --stage stats --stage delay:time=2ms,operations=sync -- sync-happy-program",
+            "Each flush takes 2 ms longer, and what that costs."},
+    Example{"sluice run --stage error:operations=write,errno=ENOSPC,after=100 -- ./simulation",
+            "Does the program notice that the disk is full?"},
+};
+
+constexpr int cannot_run = 126;
+constexpr int not_found = 127;
+
+std::vector<std::string> texts(const Options& options, std::string_view name) {
+  std::vector<std::string> out;
+  for (const Options::Value& value : options.all(name)) {
+    out.push_back(value.text);
+  }
+  return out;
+}
+
+// A glob that is not absolute is relative to where we are.
+std::string whole_glob(const std::string& glob) {
+  return glob.starts_with('/') ? glob : fmt::format("{}/{}", current_folder(), glob);
+}
+
+Status write_to(const std::string& where, const std::string& text) {
+  if (where.starts_with("fd:")) {
+    SLUICE_TRY(const std::uint64_t number, parse_count(where.substr(3)));
+    const UniqueFd fd(fcntl(static_cast<int>(number), F_DUPFD_CLOEXEC, 3));
+    if (!fd || sys().write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+      return Errno().fail(fmt::format("cannot write JSON to descriptor {}", number));
+    }
+    return {};
+  }
+  return write_file(where, text);
+}
+
+Result<Output> run(const Context& context) {
+  std::vector<std::string> stages = texts(context.options, "stage");
+  if (stages.empty()) {
+    stages.emplace_back("stats");
+  }
+  for (std::string& stage : stages) {  // the program may change its folder before the library is loaded
+    if (stage.find('/') < stage.find(':') && !stage.starts_with('/')) {
+      stage = fmt::format("{}/{}", current_folder(), stage);
+    }
+  }
+  SLUICE_CHECK(check_stages(stages));
+  std::vector<std::string> globs = texts(context.options, "files");
+  if (globs.empty()) {
+    globs.emplace_back("/**");
+  }
+  std::vector<Stacked> rules;
+  for (const std::string& glob : globs) {
+    SLUICE_TRY(Glob files, Glob::parse(whole_glob(glob)));
+    rules.push_back({.files = std::move(files), .stages = stages});
+  }
+  SLUICE_TRY(const std::string library, preload_library());
+  SLUICE_TRY(const SharedArea shared, SharedArea::make(rules));
+  const std::string before = environment("LD_PRELOAD");
+  const auto ended = launch(context.options.operands(),
+                            {{"LD_PRELOAD", before.empty() ? library : fmt::format("{}:{}", library, before)},
+                             {"SLUICE_RUN", shared.path()}});
+  Output out;
+  if (!ended) {
+    log::error("run: {}", ended.error().text());
+    out.status = ended.error().number == ENOENT ? not_found : cannot_run;
+    return out;
+  }
+  const Account account = account_of(shared.area(), ended->seconds);
+  if (!context.options.flag("quiet")) {
+    const std::string text = account_text(account, style_of(STDERR_FILENO, ColourChoice::automatic));
+    [[maybe_unused]] const ssize_t told = sys().write(STDERR_FILENO, text.data(), text.size());
+  }
+  if (const std::string where = context.options.text("json"); !where.empty()) {
+    Json json = account_json(account);
+    json["status"] = exit_status(*ended);
+    json["stages"] = stages;
+    SLUICE_CHECK(write_to(where, write_json(json, 2) + "\n"));
+  }
+  out.status = exit_status(*ended);
+  out.ended = ended->status;
+  return out;
+}
+
+}  // namespace
+
+extern const Verb verb_run = {
+    .name = "run",
+    .summary = "run a program with its I/O passing through stages",
+    .operands = "-- COMMAND [ARGUMENT...]",
+    .least_operands = 1,
+    .most_operands = 1000000,
+    .description =
+        "Starts the command with Sluice between it and libc. The calls that it makes on regular files, by "
+        "stdio too, "
+        "pass the stages; calls on other files cost a few nanoseconds. Its standard streams and its exit "
+        "status are "
+        "its own, signals are passed on, and when a signal ended it, Sluice ends by the same. At the end a "
+        "short "
+        "account goes to standard error: what was read and written, how large, in what pattern and how long "
+        "it "
+        "took.\n\n"
+        "Without --stage it is `stats`, which changes nothing. Programs that are linked statically, and what "
+        "others do "
+        "without libc, are not seen.\n\n"
+        "Exit status: the command's, 125 where Sluice itself failed, 126 where the command cannot be run, "
+        "127 where "
+        "there is no such command.",
+    .options = rows,
+    .examples = examples,
+    .run = run,
+    .runs_program = true,
+};
+
+}  // namespace sluice

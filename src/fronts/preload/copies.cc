@@ -1,0 +1,139 @@
+// Calls by which the kernel copies from one descriptor to another. Where a file passes stages that do more
+// than look on, its bytes must not go around them: they are read and written instead, or the program is told
+// that it cannot be done that way, as on file systems that do not know how.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "fronts/preload/export.h"
+#include "fronts/preload/file.h"
+
+using sluice::preload::act;
+using sluice::preload::File;
+using sluice::preload::files;
+using sluice::preload::managed;
+using sluice::preload::most_descriptors;
+using sluice::preload::real;
+
+namespace {
+
+bool interferes(int fd) {
+  const File* file = static_cast<unsigned>(fd) < most_descriptors ? files[fd].load() : nullptr;
+  return file != nullptr && file->stack->interferes();
+}
+
+// One piece, which is all that these calls promise.
+ssize_t copy(int in, off_t* in_offset, int out, off_t* out_offset, size_t length) {
+  char buffer[64 * 1024];
+  const size_t wanted = std::min(length, sizeof buffer);
+  const ssize_t got = in_offset == nullptr ? read(in, buffer, wanted) : pread(in, buffer, wanted, *in_offset);
+  if (got <= 0) {
+    return got;
+  }
+  const auto count = static_cast<size_t>(got);
+  const ssize_t put =
+      out_offset == nullptr ? write(out, buffer, count) : pwrite(out, buffer, count, *out_offset);
+  const ssize_t done = std::max<ssize_t>(put, 0);
+  if (in_offset != nullptr) {
+    *in_offset += done;
+  } else if (done < got) {
+    lseek(in, done - got, SEEK_CUR);
+  }
+  if (out_offset != nullptr) {
+    *out_offset += done;
+  }
+  return put;
+}
+
+// Where stages only look on, the kernel copies, and they see a read and a write of as much.
+struct Copy {
+  int in;
+  off_t* in_offset;
+  int out;
+  off_t* out_offset;
+  size_t length;
+  ssize_t (*act)(const Copy&);
+  ssize_t done;
+};
+
+ssize_t seen_copy(Copy& one) {
+  const off_t from = one.in_offset == nullptr ? SLUICE_AT_POSITION : *one.in_offset;
+  const off_t to = one.out_offset == nullptr ? SLUICE_AT_POSITION : *one.out_offset;
+  const sluice::preload::Perform perform = [](void* context) {
+    auto& self = *static_cast<Copy*>(context);
+    return self.done = self.act(self);
+  };
+  const sluice::preload::Perform already = [](void* context) { return static_cast<Copy*>(context)->done; };
+  File* in = managed(one.in, SLUICE_READ);
+  File* out = managed(one.out, SLUICE_WRITE);
+  if (out != nullptr) {
+    act(*out, SLUICE_WRITE, one.out, one.length, to, perform, &one);
+  }
+  if (in != nullptr && (out == nullptr || one.done >= 0)) {
+    act(*in, SLUICE_READ, one.in, one.length, from, out == nullptr ? perform : already, &one);
+  }
+  return in == nullptr && out == nullptr ? one.act(one) : one.done;
+}
+
+}  // namespace
+
+SLUICE_EXPORT ssize_t copy_file_range(int in, off64_t* in_offset, int out, off64_t* out_offset, size_t length,
+                                      unsigned flags) {
+  if (flags != 0) {
+    return real.copy_file_range(in, in_offset, out, out_offset, length, flags);
+  }
+  if (interferes(in) || interferes(out)) {
+    return copy(in, in_offset, out, out_offset, length);
+  }
+  Copy one{in,
+           in_offset,
+           out,
+           out_offset,
+           length,
+           [](const Copy& self) {
+             return real.copy_file_range(self.in, self.in_offset, self.out, self.out_offset, self.length, 0);
+           },
+           0};
+  return seen_copy(one);
+}
+
+SLUICE_EXPORT ssize_t sendfile(int out, int in, off_t* offset, size_t length) noexcept {
+  if (interferes(in) || interferes(out)) {
+    return copy(in, offset, out, nullptr, length);
+  }
+  Copy one{
+      in,     offset,
+      out,    nullptr,
+      length, [](const Copy& self) { return real.sendfile(self.out, self.in, self.in_offset, self.length); },
+      0};
+  return seen_copy(one);
+}
+SLUICE_ALIAS(ssize_t, sendfile64, sendfile, (int, int, off64_t*, size_t)) noexcept;
+
+SLUICE_EXPORT ssize_t splice(int in, off64_t* in_offset, int out, off64_t* out_offset, size_t length,
+                             unsigned flags) {
+  if (interferes(in) || interferes(out)) {
+    errno = EINVAL;
+    return -1;
+  }
+  return real.splice(in, in_offset, out, out_offset, length, flags);
+}
+
+SLUICE_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
+  va_list list;
+  va_start(list, request);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  const bool from_another = request == FICLONE || request == FICLONERANGE || request == FIDEDUPERANGE;
+  if (from_another && interferes(fd)) {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
+  return real.ioctl(fd, request, argument);
+}

@@ -1,0 +1,8 @@
+// How a function of libc is stood in for.
+#pragma once
+
+// Seen from outside, under its C name.
+#define SLUICE_EXPORT extern "C" __attribute__((visibility("default")))
+// Another name of one of ours: the 64-bit form is the same here.
+#define SLUICE_ALIAS(result, name, of, parameters) \
+  SLUICE_EXPORT __attribute__((alias(#of))) result name parameters

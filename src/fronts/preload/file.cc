@@ -1,0 +1,355 @@
+#include "fronts/preload/file.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "pipeline/area.h"
+#include "pipeline/pool.h"
+#include "stages/registry.h"
+
+namespace sluice::preload {
+
+constinit std::atomic<File*> files[most_descriptors] = {};
+
+namespace {
+
+constexpr std::size_t most_stacks = 64;
+constexpr std::size_t pool_size = 4096;
+
+Pool<File, pool_size> pool;
+std::array<Stack, most_stacks> stacks;  // by rule
+std::atomic<bool> active = false;
+std::atomic<unsigned> highest = 0;  // descriptor that ever was managed
+
+int open_below(int folder, const char* path, int flags, mode_t mode) {
+  return real.openat(folder, path, flags, mode);
+}
+int close_below(int fd) {
+  return real.close(fd);
+}
+int closed_already(int) {
+  return 0;
+}
+
+// Through `real` and not copies of it: it is filled later than this.
+constexpr Calls calls_with(int (*close)(int)) {
+  return {
+      .openat = open_below,
+      .close = close,
+      .read = [](int fd, void* data, std::size_t length) { return real.read(fd, data, length); },
+      .pread = [](int fd, void* data, std::size_t length,
+                  off_t offset) { return real.pread(fd, data, length, offset); },
+      .write = [](int fd, const void* data, std::size_t length) { return real.write(fd, data, length); },
+      .pwrite = [](int fd, const void* data, std::size_t length,
+                   off_t offset) { return real.pwrite(fd, data, length, offset); },
+      .lseek = [](int fd, off_t offset, int whence) { return real.lseek(fd, offset, whence); },
+      .fsync = [](int fd) { return real.fsync(fd); },
+      .fdatasync = [](int fd) { return real.fdatasync(fd); },
+      .ftruncate = [](int fd, off_t size) { return real.ftruncate(fd, size); },
+      .fallocate = [](int fd, int mode, off_t offset,
+                      off_t length) { return real.fallocate(fd, mode, offset, length); },
+  };
+}
+constexpr Calls calls = calls_with(close_below);
+constexpr Calls calls_when_closed = calls_with(closed_already);
+
+// What stands for the call, of this thread.
+struct Performing {
+  Perform perform = nullptr;
+  void* context = nullptr;
+};
+__attribute__((tls_model("initial-exec"))) thread_local constinit Performing performing;
+
+constexpr Calls calls_performed = [] {
+  Calls out = calls;
+  out.read = [](int, void*, std::size_t) { return performing.perform(performing.context); };
+  out.pread = [](int, void*, std::size_t, off_t) { return performing.perform(performing.context); };
+  out.write = [](int, const void*, std::size_t) { return performing.perform(performing.context); };
+  out.pwrite = [](int, const void*, std::size_t, off_t) { return performing.perform(performing.context); };
+  return out;
+}();
+
+std::int64_t act_with(const Calls& below, File& file, sluice_activity& activity) {
+  const std::int64_t result = file.stack->act(below, file.states, activity);
+  if (result < 0) {
+    errno = activity.error;
+  }
+  return result;
+}
+
+sluice_activity activity_on(const File& file, sluice_operation operation, int fd) {
+  sluice_activity out = {};
+  out.size = sizeof out;
+  out.operation = operation;
+  out.descriptor = fd;
+  out.path = file.path;
+  return out;
+}
+
+// The folder that a path is relative to; its length, or 0 where that cannot be told.
+std::size_t folder_text(int folder, char* out, std::size_t size) {
+  if (folder == AT_FDCWD) {
+    const long length = syscall(SYS_getcwd, out, size);
+    return length > 1 && out[0] == '/' ? static_cast<std::size_t>(length) - 1 : 0;
+  }
+  char link[64];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+  const ssize_t length = readlink(link, out, size);
+  return length > 0 && out[0] == '/' && static_cast<std::size_t>(length) < size
+             ? static_cast<std::size_t>(length)
+             : 0;
+}
+
+// As text, absolute, without empty, "." and ".." components. False where it is too long or cannot be told.
+bool absolute(int folder, const char* path, char (&out)[longest_path]) {
+  std::size_t size = 0;
+  if (path[0] != '/') {
+    size = folder_text(folder, out, longest_path);
+    if (size == 0) {
+      return false;
+    }
+    size = size == 1 ? 0 : size;  // the root ends in '/'
+  }
+  for (const char* rest = path; *rest != 0;) {
+    const std::size_t length = std::strcspn(rest, "/");
+    const std::string_view part(rest, length);
+    rest += length + (rest[length] == '/' ? 1 : 0);
+    if (part.empty() || part == ".") {
+      continue;
+    }
+    if (part == "..") {
+      while (size > 0 && out[--size] != '/') {
+      }
+      continue;
+    }
+    if (size + 1 + length >= longest_path) {
+      return false;
+    }
+    out[size++] = '/';
+    std::memcpy(out + size, part.data(), length);
+    size += length;
+  }
+  out[size] = 0;
+  return size > 0;
+}
+
+// Files of these are not storage.
+bool is_kernels(std::string_view path) {
+  return path.starts_with("/proc/") || path.starts_with("/sys/") || path.starts_with("/dev/");
+}
+
+const Stack* stack_for(std::string_view path) {
+  const Area* area = this_area();
+  const AreaRule* rule = area == nullptr || is_kernels(path) ? nullptr : area->rule_for(path);
+  const auto index =
+      rule == nullptr ? most_stacks : static_cast<std::size_t>(rule - area->all_rules().data());
+  return index < most_stacks && stacks[index].size() > 0 ? &stacks[index] : nullptr;
+}
+
+bool is_regular(int fd) {
+  struct stat found {};
+  return syscall(SYS_fstat, fd, &found) == 0 && S_ISREG(found.st_mode);
+}
+
+void say(const char* what, const char* why) {
+  char line[1024];
+  const int length = std::snprintf(line, sizeof line, "sluice: %s: %s\n", what, why);
+  if (length > 0) {
+    [[maybe_unused]] const ssize_t done =
+        real.write(STDERR_FILENO, line, std::min(static_cast<std::size_t>(length), sizeof line - 1));
+  }
+}
+
+bool map_area(const char* path) {
+  const int fd = real.open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) {
+    return false;
+  }
+  struct stat found {};
+  const bool good = syscall(SYS_fstat, fd, &found) == 0 && found.st_uid == geteuid() &&
+                    static_cast<std::size_t>(found.st_size) >= sizeof(Area);
+  const auto size = static_cast<std::size_t>(found.st_size);
+  void* memory = good ? mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+  real.close(fd);
+  if (memory == MAP_FAILED) {
+    return false;
+  }
+  if (!is_area(memory, size)) {
+    munmap(memory, size);
+    return false;
+  }
+  set_area(static_cast<Area*>(memory));
+  return true;
+}
+
+// Descriptors that were there when the program was started: a shell's redirections.
+void adopt_inherited() {
+  for (int fd = 0; fd < 256; ++fd) {
+    char link[64];
+    char path[longest_path];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length <= 0 || path[0] != '/' || !is_regular(fd)) {
+      continue;
+    }
+    path[length] = 0;
+    if (File* file = begin(AT_FDCWD, path, static_cast<int>(syscall(SYS_fcntl, fd, F_GETFL)))) {
+      attach(*file, fd);
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t act(File& file, sluice_activity& activity) {
+  return act_with(calls, file, activity);
+}
+
+std::int64_t act(File& file, sluice_operation operation, int fd, void* data, std::size_t length,
+                 std::int64_t offset, int flags) {
+  sluice_activity activity = activity_on(file, operation, fd);
+  activity.flags = flags;
+  activity.offset = offset;
+  activity.length = length;
+  activity.data = data;
+  return act_with(calls, file, activity);
+}
+
+std::int64_t act(File& file, sluice_operation operation, int fd, std::size_t length, std::int64_t offset,
+                 Perform perform, void* context) {
+  sluice_activity activity = activity_on(file, operation, fd);
+  activity.offset = offset;
+  activity.length = length;
+  const Performing before = performing;  // of what a signal's handler came into
+  performing = {.perform = perform, .context = context};
+  const std::int64_t out = act_with(calls_performed, file, activity);
+  performing = before;
+  return out;
+}
+
+bool is_active() {
+  return active.load(std::memory_order_relaxed);
+}
+
+File* begin(int folder, const char* path, int flags) {
+  if (!is_active() || path == nullptr || (flags & (O_PATH | O_DIRECTORY)) != 0) {
+    return nullptr;
+  }
+  const int saved = errno;
+  char whole[longest_path];
+  const Stack* stack = absolute(folder, path, whole) ? stack_for(whole) : nullptr;
+  File* file = stack == nullptr ? nullptr : pool.take();
+  errno = saved;
+  if (file == nullptr) {
+    return nullptr;
+  }
+  file->descriptors = 0;
+  file->stack = stack;
+  file->flags = flags;
+  file->states = {};
+  std::memcpy(file->path, whole, std::strlen(whole) + 1);
+  return file;
+}
+
+void attach(File& file, int fd) {
+  if (static_cast<unsigned>(fd) >= most_descriptors || !is_regular(fd)) {
+    abandon(file);
+    return;
+  }
+  forget(fd);  // one that was closed behind our back
+  file.descriptors = 1;
+  files[fd].store(&file, std::memory_order_release);
+  unsigned seen = highest.load();
+  while (seen < static_cast<unsigned>(fd) &&
+         !highest.compare_exchange_weak(seen, static_cast<unsigned>(fd))) {
+  }
+}
+
+void abandon(File& file) {
+  const int saved = errno;
+  sluice_activity activity = activity_on(file, SLUICE_CLOSE, -1);
+  // Stages that have seen the open let go of what they remember.
+  for (const void* state : file.states) {
+    if (state != nullptr) {
+      act_with(calls_when_closed, file, activity);
+      break;
+    }
+  }
+  pool.give_back(&file);
+  errno = saved;
+}
+
+void share(int fd, int other) {
+  if (other < 0) {
+    return;
+  }
+  forget(other);
+  File* file = static_cast<unsigned>(fd) < most_descriptors ? files[fd].load() : nullptr;
+  if (file != nullptr && static_cast<unsigned>(other) < most_descriptors) {
+    file->descriptors.fetch_add(1);
+    files[other].store(file, std::memory_order_release);
+    unsigned seen = highest.load();
+    while (seen < static_cast<unsigned>(other) &&
+           !highest.compare_exchange_weak(seen, static_cast<unsigned>(other))) {
+    }
+  }
+}
+
+File* detach(int fd) {
+  File* file = static_cast<unsigned>(fd) < most_descriptors ? files[fd].exchange(nullptr) : nullptr;
+  return file != nullptr && file->descriptors.fetch_sub(1) == 1 ? file : nullptr;
+}
+
+void forget(int fd) {
+  if (File* file = detach(fd); file != nullptr) {
+    abandon(*file);
+  }
+}
+
+void forget(unsigned first, unsigned last) {
+  const unsigned end = highest.load();
+  for (unsigned fd = first; fd <= last && fd <= end; ++fd) {
+    forget(static_cast<int>(fd));
+  }
+}
+
+void start() {
+  const char* path = std::getenv("SLUICE_RUN");
+  if (path == nullptr || *path == 0) {
+    return;
+  }
+  if (!map_area(path)) {
+    return;  // another user's process, another root, or a run that is over: as without us
+  }
+  Area& area = *this_area();
+  area.processes.fetch_add(1);
+  std::size_t index = 0;
+  for (const AreaRule& rule : area.all_rules()) {
+    std::string_view specs = area.stages_of(rule);
+    while (index < most_stacks && !specs.empty()) {
+      const std::size_t end = specs.find('\n');
+      std::array<char, 1024> why = {};
+      if (!stacks[index].add(specs.substr(0, end), stages(), why)) {
+        say("a stage is left out", why.data());
+      }
+      specs = end == std::string_view::npos ? std::string_view() : specs.substr(end + 1);
+    }
+    ++index;
+  }
+  pthread_atfork(nullptr, nullptr, [] { this_area()->processes.fetch_add(1); });
+  active.store(true);
+  adopt_inherited();
+}
+
+}  // namespace sluice::preload

@@ -1,0 +1,17 @@
+#include "fronts/preload/file.h"
+#include "fronts/preload/real.h"
+#include "fronts/preload/stdio.h"
+
+namespace sluice::preload {
+namespace {
+
+__attribute__((constructor)) void begin_process() {
+  find_real();
+  start();
+  if (is_active()) {
+    see_stdio();
+  }
+}
+
+}  // namespace
+}  // namespace sluice::preload

@@ -1,0 +1,112 @@
+// libc's stdio makes its system calls itself, where no preloaded function is seen. Its tables of functions
+// are changed instead, in those four places that read, write, seek and close a descriptor, and only where
+// they hold what they should: another libc is left alone.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "fronts/preload/file.h"
+#include "fronts/preload/stdio.h"
+
+namespace sluice::preload {
+namespace {
+
+constexpr std::size_t slot_read = 14;
+constexpr std::size_t slot_write = 15;
+constexpr std::size_t slot_seek = 16;
+constexpr std::size_t slot_close = 17;
+constexpr int error_seen = 0x20;  // a flag of FILE
+
+using Read = ssize_t (*)(FILE*, void*, ssize_t);
+using Write = ssize_t (*)(FILE*, const void*, ssize_t);
+using Seek = off64_t (*)(FILE*, off64_t, int);
+using Close = int (*)(FILE*);
+
+Read libc_read = nullptr;
+Write libc_write = nullptr;
+Seek libc_seek = nullptr;
+Close libc_close = nullptr;
+
+ssize_t file_read(FILE* file, void* data, ssize_t length) {
+  return managed(file->_fileno, SLUICE_READ) == nullptr
+             ? libc_read(file, data, length)
+             : ::read(file->_fileno, data, static_cast<size_t>(length));
+}
+
+// All of it, as libc does.
+ssize_t file_write(FILE* file, const void* data, ssize_t length) {
+  if (managed(file->_fileno, SLUICE_WRITE) == nullptr) {
+    return libc_write(file, data, length);
+  }
+  ssize_t done = 0;
+  while (done < length) {
+    const ssize_t moved =
+        ::write(file->_fileno, static_cast<const char*>(data) + done, static_cast<size_t>(length - done));
+    if (moved < 0) {
+      file->_flags |= error_seen;
+      break;
+    }
+    done += moved;
+  }
+  if (file->_offset >= 0) {
+    file->_offset += done;
+  }
+  return done;
+}
+
+off64_t file_seek(FILE* file, off64_t offset, int whence) {
+  return managed(file->_fileno, SLUICE_SEEK) == nullptr ? libc_seek(file, offset, whence)
+                                                        : ::lseek(file->_fileno, offset, whence);
+}
+
+int file_close(FILE* file) {
+  return ::close(file->_fileno);
+}
+
+template <class Function>
+Function symbol(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+bool change(const char* table_name) {
+  auto** table = symbol<void**>(table_name);
+  if (table == nullptr || table[slot_read] != reinterpret_cast<void*>(libc_read) ||
+      table[slot_write] != reinterpret_cast<void*>(libc_write) ||
+      table[slot_seek] != reinterpret_cast<void*>(libc_seek) ||
+      table[slot_close] != reinterpret_cast<void*>(libc_close)) {
+    return false;
+  }
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(table + slot_read) & ~(page - 1);
+  const auto end = (reinterpret_cast<std::uintptr_t>(table + slot_close + 1) + page - 1) & ~(page - 1);
+  auto* memory = reinterpret_cast<void*>(begin);
+  if (mprotect(memory, end - begin, PROT_READ | PROT_WRITE) != 0) {
+    return false;
+  }
+  table[slot_read] = reinterpret_cast<void*>(file_read);
+  table[slot_write] = reinterpret_cast<void*>(file_write);
+  table[slot_seek] = reinterpret_cast<void*>(file_seek);
+  table[slot_close] = reinterpret_cast<void*>(file_close);
+  mprotect(memory, end - begin, PROT_READ);
+  return true;
+}
+
+}  // namespace
+
+bool see_stdio() {
+  libc_read = symbol<Read>("_IO_file_read");
+  libc_write = symbol<Write>("_IO_file_write");
+  libc_seek = symbol<Seek>("_IO_file_seek");
+  libc_close = symbol<Close>("_IO_file_close");
+  if (libc_read == nullptr || libc_write == nullptr || libc_seek == nullptr || libc_close == nullptr) {
+    return false;
+  }
+  const bool narrow = change("_IO_file_jumps");
+  const bool wide = change("_IO_wfile_jumps");
+  return narrow && wide;
+}
+
+}  // namespace sluice::preload

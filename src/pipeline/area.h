@@ -1,0 +1,88 @@
+// What the processes of one `sluice run` share: a file in memory that its parent made and each of them maps.
+// It holds which files get which stages, and what was counted of each file. It outlives all of them, however
+// they end.
+//
+// Written before the first process starts: rules. Written by all of them at once, without locks: files.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/pattern.h"
+#include "pipeline/stack.h"
+
+namespace sluice {
+
+inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
+inline constexpr std::uint32_t area_version = 1;
+inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
+inline constexpr std::uint32_t area_paths = 1024 * 1024;  // bytes
+inline constexpr std::uint32_t area_size_classes = 33;    // of requests, by their bits
+
+struct AreaRule {
+  std::uint32_t prefix = 0;  // offsets and lengths in `text`
+  std::uint32_t prefix_size = 0;
+  std::uint32_t stages = 0;  // specs, a line each
+  std::uint32_t stages_size = 0;
+  std::uint32_t tokens = 0;  // index and number in `tokens`
+  std::uint32_t token_count = 0;
+};
+
+// Reads or writes of one file.
+struct Traffic {
+  std::atomic<std::uint64_t> bytes = 0;
+  std::atomic<std::uint64_t> sequential = 0;  // requests that go on where the one before ended
+  std::atomic<std::uint64_t> strided = 0;     // that leave the same gap as the one before
+  std::atomic<std::uint64_t> random = 0;
+  std::array<std::atomic<std::uint32_t>, area_size_classes> sizes = {};
+};
+
+struct AreaFile {
+  std::atomic<std::uint32_t> state = 0;  // 0 free, 1 being made, 2 there
+  std::uint32_t path = 0;                // offset in `paths`
+  std::uint32_t path_size = 0;
+  std::atomic<std::uint32_t> flags = 0;  // of all opens together
+  std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> calls = {};
+  std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> failures = {};
+  std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> nanoseconds = {};
+  std::array<Traffic, 2> traffic = {};  // reads, writes
+};
+
+struct Area {
+  std::array<char, 8> magic = area_magic;
+  std::uint32_t version = area_version;
+  std::uint32_t rule_count = 0;
+  std::uint64_t bytes = 0;  // of the whole
+  std::uint64_t rules = 0;  // offsets of what follows this header
+  std::uint64_t tokens = 0;
+  std::uint64_t text = 0;
+  std::uint64_t paths = 0;
+  std::uint64_t files = 0;
+  std::atomic<std::uint32_t> paths_used = 0;
+  std::atomic<std::uint32_t> processes = 0;  // that mapped it
+  std::atomic<std::uint64_t> left_out = 0;   // opens of files for which there was no row
+
+  [[nodiscard]] std::span<const AreaRule> all_rules() const;
+  [[nodiscard]] std::span<const PatternToken> tokens_of(const AreaRule& rule) const;
+  [[nodiscard]] std::string_view prefix_of(const AreaRule& rule) const;
+  [[nodiscard]] std::string_view stages_of(const AreaRule& rule) const;
+  // The first rule that matches, or none.
+  [[nodiscard]] const AreaRule* rule_for(std::string_view path) const;
+
+  [[nodiscard]] std::span<AreaFile> all_files();
+  [[nodiscard]] std::string_view path_of(const AreaFile& file) const;
+  // The row of a file, made where it was not there; null where all are taken.
+  AreaFile* file(std::string_view path);
+};
+
+// Of this process; null where there is none.
+Area* this_area();
+void set_area(Area* area);
+// Whether that many bytes of memory are an area of this version, whole.
+bool is_area(const void* memory, std::size_t bytes);
+
+}  // namespace sluice

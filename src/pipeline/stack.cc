@@ -1,0 +1,141 @@
+#include "pipeline/stack.h"
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t longest_spec = 4096;
+
+std::int64_t perform(const Calls& calls, sluice_activity& activity) {
+  const int fd = activity.descriptor;
+  const auto offset = static_cast<off_t>(activity.offset);
+  const auto length = static_cast<std::size_t>(activity.length);
+  const bool here = activity.offset == SLUICE_AT_POSITION;
+  switch (static_cast<sluice_operation>(activity.operation)) {
+    case SLUICE_OPEN:
+      return calls.openat(fd, activity.target, activity.flags, activity.mode);
+    case SLUICE_CLOSE:
+      return calls.close(fd);
+    case SLUICE_READ:
+      return here ? calls.read(fd, activity.data, length) : calls.pread(fd, activity.data, length, offset);
+    case SLUICE_WRITE:
+      return here ? calls.write(fd, activity.data, length) : calls.pwrite(fd, activity.data, length, offset);
+    case SLUICE_SEEK:
+      return calls.lseek(fd, offset, activity.flags);
+    case SLUICE_SYNC:
+      return activity.flags == 1 ? calls.fdatasync(fd) : calls.fsync(fd);
+    case SLUICE_TRUNCATE:
+      return calls.ftruncate(fd, static_cast<off_t>(activity.length));
+    case SLUICE_ALLOCATE:
+      return calls.fallocate(fd, activity.flags, offset, static_cast<off_t>(activity.length));
+    case SLUICE_OPERATIONS:
+      break;
+  }
+  errno = EINVAL;
+  return -1;
+}
+
+}  // namespace
+
+struct Stack::Below : sluice_next {
+  const Stack& stack;
+  const Calls& calls;
+  FileStates& states;
+  std::size_t index;  // of the member that comes next
+};
+
+std::int64_t Stack::pass_on(const sluice_next* next, sluice_activity* activity) {
+  const auto& here = static_cast<const Below&>(*next);
+  for (std::size_t i = here.index; i < here.stack.count_; ++i) {
+    const auto& [stage, state] = here.stack.members_[i];
+    if ((stage->operations & SLUICE_BIT(activity->operation)) == 0) {
+      continue;
+    }
+    const Below below{{.act = pass_on}, here.stack, here.calls, here.states, i + 1};
+    if (stage->aside != 0) {
+      pass_on(&below, activity);
+      sluice_activity copy = *activity;
+      stage->act(state, &here.states[i], &copy, nullptr);
+    } else {
+      activity->result = stage->act(state, &here.states[i], activity, &below);
+    }
+    return activity->result;
+  }
+  activity->result = perform(here.calls, *activity);
+  activity->error = activity->result < 0 ? errno : 0;
+  return activity->result;
+}
+
+std::int64_t Stack::act(const Calls& calls, FileStates& states, sluice_activity& activity) const {
+  const Below top{{.act = pass_on}, *this, calls, states, 0};
+  return pass_on(&top, &activity);
+}
+
+bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> known, std::span<char> error) {
+  const auto refuse = [&](const char* why) {
+    std::snprintf(error.data(), error.size(), "%.*s: %s", static_cast<int>(spec.size()), spec.data(), why);
+    return false;
+  };
+  std::array<char, longest_spec> text = {};
+  if (count_ == most_stages) {
+    return refuse("too many stages");
+  }
+  if (spec.empty() || spec.size() >= text.size()) {
+    return refuse("no stage has such a name");
+  }
+  std::memcpy(text.data(), spec.data(), spec.size());
+  const std::size_t colon = spec.find(':');
+  const std::string_view name = spec.substr(0, colon);
+  const char* parameters = "";
+  if (colon != std::string_view::npos) {
+    text[colon] = 0;
+    parameters = text.data() + colon + 1;
+  }
+  Member member;
+  if (name.find('/') == std::string_view::npos) {
+    for (const sluice_stage* stage : known) {
+      member.stage = stage->name == name ? stage : member.stage;
+    }
+    if (member.stage == nullptr) {
+      return refuse("there is no such stage; `sluice stages` lists them, a library needs a '/' in its name");
+    }
+  } else {
+    void* library = dlopen(text.data(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      return refuse(dlerror());
+    }
+    member.stage = static_cast<const sluice_stage*>(dlsym(library, "sluice_stage"));
+    if (member.stage == nullptr) {
+      return refuse("the library does not export sluice_stage");
+    }
+    if (member.stage->version != SLUICE_STAGE_VERSION || member.stage->size < sizeof(sluice_stage) ||
+        member.stage->act == nullptr) {
+      return refuse("the library was built for another version of sluice/stage.h");
+    }
+  }
+  if (member.stage->start != nullptr) {
+    std::array<char, 512> why = {};
+    if (member.stage->start(parameters, &member.state, why.data(), why.size()) != 0) {
+      return refuse(why.data());
+    }
+  } else if (*parameters != 0) {
+    return refuse("takes no parameters");
+  }
+  members_[count_++] = member;
+  operations_ |= member.stage->operations;
+  interferes_ = interferes_ || std::strcmp(member.stage->interference, "none") != 0;
+  return true;
+}
+
+std::string_view print(sluice_operation operation) {
+  constexpr std::array<std::string_view, SLUICE_OPERATIONS> names = {"open", "close", "read",     "write",
+                                                                     "seek", "sync",  "truncate", "allocate"};
+  return operation < SLUICE_OPERATIONS ? names[operation] : "";
+}
+
+}  // namespace sluice

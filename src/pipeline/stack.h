@@ -1,0 +1,69 @@
+// Stages in their order, and the calls below them. Needs nothing but libc, allocates nothing and takes no
+// lock.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "sluice/stage.h"
+
+namespace sluice {
+
+inline constexpr std::size_t most_stages = 8;
+
+// What the last one performs activities with; each behaves as the system call of its name, errno included.
+struct Calls {
+  int (*openat)(int, const char*, int, mode_t);
+  int (*close)(int);
+  ssize_t (*read)(int, void*, std::size_t);
+  ssize_t (*pread)(int, void*, std::size_t, off_t);
+  ssize_t (*write)(int, const void*, std::size_t);
+  ssize_t (*pwrite)(int, const void*, std::size_t, off_t);
+  off_t (*lseek)(int, off_t, int);
+  int (*fsync)(int);
+  int (*fdatasync)(int);
+  int (*ftruncate)(int, off_t);
+  int (*fallocate)(int, int, off_t, off_t);
+};
+
+// What the stages remember of one open file.
+using FileStates = std::array<void*, most_stages>;
+
+class Stack {
+ public:
+  // Whether anything above the calls wants to see it.
+  [[nodiscard]] bool wants(sluice_operation operation) const {
+    return (operations_ & SLUICE_BIT(operation)) != 0;
+  }
+  // Adds one below those that are there: "NAME" or "NAME:PARAMETERS", of those that are known or the path of
+  // a library, which has a '/'. False where it cannot be, with the reason in `error`.
+  bool add(std::string_view spec, std::span<const sluice_stage* const> known, std::span<char> error);
+  [[nodiscard]] std::size_t size() const { return count_; }
+  // Whether any of them does more than look on: then no byte may go around them.
+  [[nodiscard]] bool interferes() const { return interferes_; }
+
+  // Sets result and error; returns the result.
+  std::int64_t act(const Calls& calls, FileStates& states, sluice_activity& activity) const;
+
+ private:
+  struct Below;
+  struct Member {
+    const sluice_stage* stage = nullptr;
+    void* state = nullptr;
+  };
+  static std::int64_t pass_on(const sluice_next* next, sluice_activity* activity);
+
+  std::array<Member, most_stages> members_;
+  std::size_t count_ = 0;
+  std::uint32_t operations_ = 0;
+  bool interferes_ = false;
+};
+
+// The operation's name: "open", "read"...
+std::string_view print(sluice_operation operation);
+
+}  // namespace sluice

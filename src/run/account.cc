@@ -1,0 +1,178 @@
+#include "run/account.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/table.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t most_shown = 12;  // files in the table
+
+// Counts of one file, of all of its rows.
+struct Sum {
+  FileAccount file;
+  std::array<std::array<std::uint64_t, area_size_classes>, 2> sizes = {};
+  struct Pattern {
+    std::uint64_t sequential = 0;
+    std::uint64_t strided = 0;
+    std::uint64_t random = 0;
+  };
+  std::array<Pattern, 2> patterns = {};
+};
+
+void add(Sum& sum, const AreaFile& row) {
+  constexpr double second = 1e9;
+  sum.file.opens += row.calls[SLUICE_OPEN];
+  sum.file.syncs += row.calls[SLUICE_SYNC];
+  for (unsigned i = 0; i < SLUICE_OPERATIONS; ++i) {
+    sum.file.failures += row.failures[i];
+    sum.file.seconds += static_cast<double>(row.nanoseconds[i]) / second;
+  }
+  for (const bool write : {false, true}) {
+    const auto operation = write ? SLUICE_WRITE : SLUICE_READ;
+    Requests& requests = write ? sum.file.write : sum.file.read;
+    const Traffic& traffic = row.traffic[write ? 1 : 0];
+    requests.calls += row.calls[operation];
+    requests.failures += row.failures[operation];
+    requests.bytes += traffic.bytes;
+    requests.seconds += static_cast<double>(row.nanoseconds[operation]) / second;
+    for (std::size_t i = 0; i < area_size_classes; ++i) {
+      sum.sizes[write ? 1 : 0][i] += traffic.sizes[i];
+    }
+    Sum::Pattern& pattern = sum.patterns[write ? 1 : 0];
+    pattern.sequential += traffic.sequential;
+    pattern.strided += traffic.strided;
+    pattern.random += traffic.random;
+  }
+}
+
+// What most of them are; a tenth may be otherwise.
+std::string pattern_of(const Sum::Pattern& pattern) {
+  const std::uint64_t all = pattern.sequential + pattern.strided + pattern.random;
+  const auto most = [&](std::uint64_t count) { return count * 10 >= all * 9; };
+  return all == 0                       ? ""
+         : most(pattern.sequential)     ? "sequential"
+         : most(pattern.strided)        ? "strided"
+         : pattern.sequential * 2 < all ? "random"
+                                        : "mixed";
+}
+
+// The upper end of the class in which the median lies.
+std::uint64_t typical_of(const std::array<std::uint64_t, area_size_classes>& sizes,
+                         const Requests& requests) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t count : sizes) {
+    all += count;
+  }
+  std::uint64_t seen = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    seen += sizes[i];
+    if (all > 0 && seen * 2 >= all) {
+      // All in one class: their mean is better than its end.
+      return sizes[i] == all ? requests.bytes / all : i == 0 ? 0 : std::uint64_t{1} << (i - 1);
+    }
+  }
+  return 0;
+}
+
+std::string describe(const Requests& requests) {
+  return requests.calls == 0
+             ? "-"
+             : fmt::format("{} x {} {}", requests.calls, human_size(requests.typical), requests.pattern);
+}
+
+Json requests_json(const Requests& requests) {
+  return {{"calls", requests.calls},     {"failures", requests.failures}, {"bytes", requests.bytes},
+          {"seconds", requests.seconds}, {"typical", requests.typical},   {"pattern", requests.pattern}};
+}
+
+}  // namespace
+
+Account account_of(Area& area, double seconds) {
+  std::map<std::string, Sum, std::less<>> sums;
+  for (const AreaFile& row : area.all_files()) {
+    if (row.state == 2) {
+      add(sums[std::string(area.path_of(row))], row);
+    }
+  }
+  Account out{.files = {}, .processes = area.processes, .left_out = area.left_out, .seconds = seconds};
+  for (auto& [path, sum] : sums) {
+    // One that was inherited and only closed again tells nothing.
+    if (sum.file.opens + sum.file.read.calls + sum.file.write.calls + sum.file.syncs + sum.file.failures ==
+        0) {
+      continue;
+    }
+    sum.file.path = path;
+    sum.file.read.typical = typical_of(sum.sizes[0], sum.file.read);
+    sum.file.write.typical = typical_of(sum.sizes[1], sum.file.write);
+    sum.file.read.pattern = pattern_of(sum.patterns[0]);
+    sum.file.write.pattern = pattern_of(sum.patterns[1]);
+    out.files.push_back(std::move(sum.file));
+  }
+  std::stable_sort(out.files.begin(), out.files.end(),
+                   [](const FileAccount& a, const FileAccount& b) { return a.seconds > b.seconds; });
+  return out;
+}
+
+std::string account_text(const Account& account, const Style& style) {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+  double seconds = 0;
+  for (const FileAccount& file : account.files) {
+    read += file.read.bytes;
+    written += file.write.bytes;
+    seconds += file.seconds;
+  }
+  std::string out = fmt::format("sluice: {} file{}, {} read, {} written, {} in I/O of {} ({} process{})\n",
+                                account.files.size(), account.files.size() == 1 ? "" : "s", human_size(read),
+                                human_size(written), human_duration(seconds), human_duration(account.seconds),
+                                account.processes, account.processes == 1 ? "" : "es");
+  if (account.left_out > 0) {
+    out += fmt::format("sluice: {} opens were not counted: too many files\n", account.left_out);
+  }
+  if (account.files.empty()) {
+    return out;
+  }
+  Table table({{.title = "FILE", .shrink = Shrink::middle},
+               {.title = "TIME", .align = Align::right},
+               {.title = "READS"},
+               {.title = "WRITES"},
+               {.title = "SYNCS", .align = Align::right, .drop = 1},
+               {.title = "FAILED", .align = Align::right, .drop = 2}});
+  for (std::size_t i = 0; i < account.files.size() && i < most_shown; ++i) {
+    const FileAccount& file = account.files[i];
+    table.add({escape(file.path), human_duration(file.seconds), describe(file.read), describe(file.write),
+               std::to_string(file.syncs), std::to_string(file.failures)},
+              file.failures > 0 ? Colour::yellow : Colour::plain);
+  }
+  out += table.print(style);
+  if (account.files.size() > most_shown) {
+    out += fmt::format("and {} more\n", account.files.size() - most_shown);
+  }
+  return out;
+}
+
+Json account_json(const Account& account) {
+  Json files = Json::array();
+  for (const FileAccount& file : account.files) {
+    files.push_back({{"path", file.path},
+                     {"opens", file.opens},
+                     {"read", requests_json(file.read)},
+                     {"write", requests_json(file.write)},
+                     {"syncs", file.syncs},
+                     {"failures", file.failures},
+                     {"seconds", file.seconds}});
+  }
+  return {{"files", std::move(files)},
+          {"processes", account.processes},
+          {"left_out", account.left_out},
+          {"seconds", account.seconds}};
+}
+
+}  // namespace sluice

@@ -1,0 +1,44 @@
+// What a run did, from what was counted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/terminal.h"
+#include "pipeline/area.h"
+
+namespace sluice {
+
+struct Requests {
+  std::uint64_t calls = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  std::uint64_t typical = 0;  // bytes of a request, the median by calls
+  std::string pattern;        // sequential, strided, random, mixed; "" where there were none
+};
+
+struct FileAccount {
+  std::string path;
+  std::uint64_t opens = 0;
+  Requests read;
+  Requests write;
+  std::uint64_t syncs = 0;
+  std::uint64_t failures = 0;  // of anything
+  double seconds = 0;          // in all of its calls
+};
+
+struct Account {
+  std::vector<FileAccount> files;  // the longest first
+  std::uint64_t processes = 0;
+  std::uint64_t left_out = 0;  // opens for which there was no room to count them
+  double seconds = 0;          // of the run
+};
+
+Account account_of(Area& area, double seconds);
+// A line, and the files that took longest below it.
+std::string account_text(const Account& account, const Style& style);
+Json account_json(const Account& account);
+
+}  // namespace sluice

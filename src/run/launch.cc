@@ -1,0 +1,160 @@
+#include "run/launch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+// Those that one process sends another.
+constexpr std::array passed_on = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
+// Those that a terminal sends to all of its foreground group, the program included.
+constexpr std::array shared = {SIGINT, SIGQUIT};
+
+std::atomic<pid_t> child = 0;
+
+void pass_on(int signal, siginfo_t* info, void*) {
+  // The kernel's own reach the whole group, and the child's child is not us.
+  const pid_t to = child.load();
+  if (to > 0 && info->si_code <= 0 && info->si_pid != to) {
+    kill(to, signal);
+  }
+}
+
+// What the signals were, put back at the end.
+class Signals {
+ public:
+  Signals() {
+    struct sigaction action {};
+    action.sa_sigaction = pass_on;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    for (std::size_t i = 0; i < passed_on.size(); ++i) {
+      sigaction(passed_on[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) {
+        sigaction(passed_on[i], &action, nullptr);
+      }
+    }
+    // One that somebody sent to us alone is for the program; one of the terminal it has already.
+    for (std::size_t i = 0; i < shared.size(); ++i) {
+      sigaction(shared[i], nullptr, &shared_before_[i]);
+      if (shared_before_[i].sa_handler != SIG_IGN) {
+        sigaction(shared[i], &action, nullptr);
+      }
+    }
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals() { restore(); }
+
+  void restore() const {
+    for (std::size_t i = 0; i < passed_on.size(); ++i) {
+      sigaction(passed_on[i], &before_[i], nullptr);
+    }
+    for (std::size_t i = 0; i < shared.size(); ++i) {
+      sigaction(shared[i], &shared_before_[i], nullptr);
+    }
+  }
+
+ private:
+  std::array<struct sigaction, passed_on.size()> before_ = {};
+  std::array<struct sigaction, shared.size()> shared_before_ = {};
+};
+
+[[noreturn]] void become(const std::vector<std::string>& command,
+                         const std::vector<std::pair<std::string, std::string>>& environment, int failed) {
+  std::vector<char*> words;
+  for (const std::string& word : command) {
+    words.push_back(const_cast<char*>(word.c_str()));
+  }
+  words.push_back(nullptr);
+  for (const auto& [name, value] : environment) {
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  execvp(words[0], words.data());
+  const int number = errno;
+  [[maybe_unused]] const ssize_t told = write(failed, &number, sizeof number);
+  _exit(127);
+}
+
+}  // namespace
+
+Result<std::string> preload_library() {
+  constexpr std::string_view name = "libsluice-preload.so";
+  std::array<char, 4096> program = {};
+  const ssize_t size = readlink("/proc/self/exe", program.data(), program.size() - 1);
+  const std::string folder =
+      folder_of(std::string(program.data(), size > 0 ? static_cast<std::size_t>(size) : 0));
+  for (const std::string& beside : {folder + "/../lib", folder + "/../" SLUICE_LIBDIR}) {
+    const std::string path = fmt::format("{}/{}", beside, name);
+    if (sys().access(path.c_str(), R_OK) == 0) {
+      std::string whole = absolute(path, "/");
+      if (whole.find_first_of(" \t\n:") != std::string::npos) {
+        return fail(fmt::format("{} cannot be preloaded: its path has a blank or a colon", quote(whole)),
+                    "install Sluice elsewhere");
+      }
+      return whole;
+    }
+  }
+  return fail(fmt::format("{} is not beside this program", name), "install Sluice as a whole");
+}
+
+Result<Ended> launch(const std::vector<std::string>& command,
+                     const std::vector<std::pair<std::string, std::string>>& environment) {
+  std::array<int, 2> pipe_ends = {};
+  if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) {
+    return Errno().fail("cannot make a pipe");
+  }
+  const UniqueFd reading(pipe_ends[0]);
+  UniqueFd writing(pipe_ends[1]);
+  const Signals signals;
+  const double start = steady_seconds();
+  // Nothing is passed on before there is somebody to pass it to.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    signals.restore();
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    become(command, environment, writing.get());
+  }
+  const Errno trouble;
+  child = pid > 0 ? pid : 0;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) {
+    return trouble.fail("cannot start another process");
+  }
+  writing = UniqueFd();
+  int number = 0;
+  ssize_t told = 0;
+  while ((told = read(reading.get(), &number, sizeof number)) < 0 && errno == EINTR) {
+  }
+  Ended out;
+  while (waitpid(pid, &out.status, 0) < 0 && errno == EINTR) {
+  }
+  child = 0;
+  if (told == sizeof number) {
+    return fail(number, fmt::format("cannot run {}", quote(command.front())));
+  }
+  out.seconds = steady_seconds() - start;
+  return out;
+}
+
+int exit_status(const Ended& ended) {
+  return WIFSIGNALED(ended.status) ? 128 + WTERMSIG(ended.status) : WEXITSTATUS(ended.status);
+}
+
+}  // namespace sluice

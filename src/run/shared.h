@@ -1,0 +1,44 @@
+// The memory that a run shares with its program, and which files get which stages in it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "intent/glob.h"
+#include "pipeline/area.h"
+
+namespace sluice {
+
+// Files of these paths pass these stages, the first nearest to the program.
+struct Stacked {
+  Glob files;
+  std::vector<std::string> stages;
+};
+
+// Whether every stage is there and takes its parameters.
+Status check_stages(const std::vector<std::string>& stages);
+
+class SharedArea {
+ public:
+  // The first that matches a file counts. The file is in memory, this user's alone, and gone with this
+  // object.
+  static Result<SharedArea> make(const std::vector<Stacked>& rules);
+  SharedArea(SharedArea&& other) noexcept;
+  SharedArea& operator=(SharedArea&&) = delete;
+  SharedArea(const SharedArea&) = delete;
+  SharedArea& operator=(const SharedArea&) = delete;
+  ~SharedArea();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] Area& area() const { return *area_; }
+
+ private:
+  SharedArea() = default;
+
+  std::string path_;
+  Area* area_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace sluice

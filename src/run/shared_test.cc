@@ -1,0 +1,79 @@
+#include "run/shared.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include "run/account.h"
+
+namespace sluice {
+namespace {
+
+Stacked rule(const char* glob, std::vector<std::string> stages) {
+  return {.files = *Glob::parse(glob), .stages = std::move(stages)};
+}
+
+TEST(SharedArea, HoldsTheRulesAndIsGoneAtTheEnd) {
+  std::string path;
+  {
+    const auto shared =
+        SharedArea::make({rule("/data/*.h5", {"stats", "delay:time=1ms"}), rule("/data/**", {"stats"})});
+    ASSERT_TRUE(shared) << shared.error().text();
+    path = shared->path();
+    struct stat found {};
+    ASSERT_EQ(stat(path.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, 0600U);
+    const Area& area = shared->area();
+    EXPECT_TRUE(is_area(&area, area.bytes));
+    EXPECT_FALSE(is_area(&area, area.bytes - 1));
+    ASSERT_NE(area.rule_for("/data/a.h5"), nullptr);
+    EXPECT_EQ(area.stages_of(*area.rule_for("/data/a.h5")), "stats\ndelay:time=1ms");
+    EXPECT_EQ(area.stages_of(*area.rule_for("/data/b/c")), "stats");
+    EXPECT_EQ(area.rule_for("/other"), nullptr);
+  }
+  struct stat found {};
+  EXPECT_NE(stat(path.c_str(), &found), 0);
+}
+
+TEST(SharedArea, OneRowAFileUntilAllAreTaken) {
+  const auto shared = SharedArea::make({rule("/**", {"stats"})});
+  ASSERT_TRUE(shared);
+  Area& area = shared->area();
+  AreaFile* first = area.file("/a");
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(area.file("/a"), first);
+  EXPECT_NE(area.file("/b"), first);
+  for (std::uint32_t i = 0; i < area_files + 10; ++i) {
+    area.file("/many/" + std::to_string(i));
+  }
+  EXPECT_EQ(area.left_out, 12U);
+  EXPECT_EQ(area.file("/a"), first);
+  // Paths that are too long for the room are left out, not cut.
+  EXPECT_EQ(area.file(std::string(area_paths, 'x')), nullptr);
+}
+
+TEST(Account, SumsUpRowsOfOneFileAndNamesThePattern) {
+  const auto shared = SharedArea::make({rule("/**", {"stats"})});
+  ASSERT_TRUE(shared);
+  Area& area = shared->area();
+  AreaFile& row = *area.file("/a");
+  row.calls[SLUICE_WRITE] = 10;
+  row.nanoseconds[SLUICE_WRITE] = 2000000000;
+  row.traffic[1].bytes = 40960;
+  row.traffic[1].sizes[13] = 10;
+  row.traffic[1].random = 8;
+  row.traffic[1].sequential = 2;
+  area.file("/b")->calls[SLUICE_OPEN] = 1;
+  const Account account = account_of(area, 5);
+  ASSERT_EQ(account.files.size(), 2U);
+  EXPECT_EQ(account.files[0].path, "/a");
+  EXPECT_EQ(account.files[0].write.typical, 4096U);
+  EXPECT_EQ(account.files[0].write.pattern, "random");
+  EXPECT_EQ(account.files[0].read.pattern, "");
+  EXPECT_DOUBLE_EQ(account.files[0].seconds, 2);
+  const std::string text = account_text(account, {});
+  EXPECT_NE(text.find("10 x 4.00 KiB random"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace sluice

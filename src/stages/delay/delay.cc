@@ -1,0 +1,75 @@
+// Each operation waits before it is done.
+#include <ctime>
+
+#include <atomic>
+
+#include "pipeline/parameters.h"
+
+namespace sluice {
+namespace {
+
+struct Delay {
+  std::int64_t nanoseconds = 1000000;
+  std::uint32_t operations = SLUICE_BIT(SLUICE_READ) | SLUICE_BIT(SLUICE_WRITE);
+};
+
+// One for each place in which it may stand.
+std::array<Delay, 64> delays;
+std::atomic<std::size_t> used = 0;
+
+int start(const char* text, void** state, char* error, std::size_t error_size) {
+  Parameters parameters(text, error, error_size);
+  Delay out;
+  while (parameters.next()) {
+    if (parameters.name == "time") {
+      if (!parameters.number(out.nanoseconds)) {
+        return parameters.refuse("not a time; write 5ms, or 200us");
+      }
+    } else if (parameters.name == "operations") {
+      const auto operations = parse_operations(parameters.value);
+      if (!operations) {
+        return parameters.refuse("not operations; write read+write, or sync");
+      }
+      out.operations = *operations;
+    } else {
+      return parameters.refuse("delay has time and operations");
+    }
+  }
+  const std::size_t index = used.fetch_add(1);
+  if (index >= delays.size()) {
+    return parameters.refuse("too many of them");
+  }
+  delays[index] = out;
+  *state = &delays[index];
+  return 0;
+}
+
+std::int64_t act(void* state, void**, sluice_activity* activity, const sluice_next* next) {
+  const auto& delay = *static_cast<const Delay*>(state);
+  if ((delay.operations & SLUICE_BIT(activity->operation)) != 0) {
+    timespec left = {.tv_sec = delay.nanoseconds / 1000000000, .tv_nsec = delay.nanoseconds % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) != 0) {
+    }
+  }
+  return next->act(next, activity);
+}
+
+}  // namespace
+
+extern const sluice_stage stage_delay = {
+    .size = sizeof(sluice_stage),
+    .version = SLUICE_STAGE_VERSION,
+    .name = "delay",
+    .summary = "each operation waits before it is done",
+    .scope = "activity",
+    .interference = "timing",
+    .state = "none",
+    .semantics = "kept",
+    .parameters = "time=1ms how long\noperations=read+write which ones",
+    .operations = SLUICE_ALL,
+    .aside = 0,
+    .start = start,
+    .act = act,
+};
+
+}  // namespace sluice

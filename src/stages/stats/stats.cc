@@ -1,0 +1,140 @@
+// Counts what a program does with each file: calls, failures, sizes, time and pattern, in memory that the run
+// shares, so that nothing is lost when the program is killed.
+#include <atomic>
+#include <bit>
+#include <ctime>
+
+#include "pipeline/area.h"
+#include "pipeline/pool.h"
+
+namespace sluice {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+// Of one open file. Positions of threads that share it race, and then the pattern is not sure, but nothing
+// else.
+struct Seen {
+  AreaFile* row = nullptr;
+  std::atomic<std::int64_t> position = 0;  // of the file's own
+  struct Last {
+    std::atomic<std::int64_t> end = -1;  // of the request before; none yet
+    std::atomic<std::int64_t> gap = 0;   // that it left to the one before it
+  };
+  std::array<Last, 2> last;  // reads, writes
+};
+
+// Files that find none are counted in their row, without a pattern.
+Pool<Seen, 4096> pool;
+
+std::uint64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1000000000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void count_request(Seen* seen, AreaFile& row, const sluice_activity& activity) {
+  const bool write = activity.operation == SLUICE_WRITE;
+  Traffic& traffic = row.traffic[write ? 1 : 0];
+  traffic.bytes.fetch_add(static_cast<std::uint64_t>(activity.result), relaxed);
+  const auto bits = static_cast<std::size_t>(std::bit_width(activity.length));
+  traffic.sizes[bits < area_size_classes ? bits : area_size_classes - 1].fetch_add(1, relaxed);
+  if (seen == nullptr) {
+    return;
+  }
+  const bool here = activity.offset == SLUICE_AT_POSITION;
+  const std::int64_t begin = here ? seen->position.fetch_add(activity.result, relaxed) : activity.offset;
+  Seen::Last& last = seen->last[write ? 1 : 0];
+  const std::int64_t end = last.end.exchange(begin + activity.result, relaxed);
+  const std::int64_t gap = end < 0 ? 0 : begin - end;
+  const std::int64_t gap_before = last.gap.exchange(gap, relaxed);
+  (gap == 0            ? traffic.sequential
+   : gap == gap_before ? traffic.strided
+                       : traffic.random)
+      .fetch_add(1, relaxed);
+}
+
+// The row of an open file, with or without one of the pool: the lowest bit tells which.
+AreaFile* row_of(void* state, Seen*& seen) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(state);
+  if ((bits & 1) != 0) {
+    seen = nullptr;
+    return reinterpret_cast<AreaFile*>(bits & ~std::uintptr_t{1});
+  }
+  seen = static_cast<Seen*>(state);
+  return seen == nullptr ? nullptr : seen->row;
+}
+
+void* begin_file(const char* path, std::uint32_t flags) {
+  Area* area = this_area();
+  AreaFile* row = area == nullptr ? nullptr : area->file(path);
+  if (row == nullptr) {
+    return nullptr;
+  }
+  row->flags.fetch_or(flags, relaxed);
+  Seen* seen = pool.take();
+  if (seen == nullptr) {
+    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(row) | 1);
+  }
+  seen->row = row;
+  seen->position = 0;
+  for (Seen::Last& last : seen->last) {
+    last.end = -1;
+    last.gap = 0;
+  }
+  return seen;
+}
+
+std::int64_t act(void*, void** file_state, sluice_activity* activity, const sluice_next* next) {
+  const std::uint64_t begin = now();
+  const std::int64_t result = next->act(next, activity);
+  const std::uint64_t spent = now() - begin;
+  if (*file_state == nullptr && (activity->operation != SLUICE_OPEN || result >= 0)) {
+    *file_state = begin_file(activity->path, static_cast<std::uint32_t>(activity->flags));
+  }
+  Seen* seen = nullptr;
+  AreaFile* row = row_of(*file_state, seen);
+  // An open that failed has no file, but a row.
+  row = row == nullptr && activity->operation == SLUICE_OPEN && this_area() != nullptr
+            ? this_area()->file(activity->path)
+            : row;
+  if (row == nullptr) {
+    return result;
+  }
+  row->calls[activity->operation].fetch_add(1, relaxed);
+  row->nanoseconds[activity->operation].fetch_add(spent, relaxed);
+  if (result < 0) {
+    row->failures[activity->operation].fetch_add(1, relaxed);
+  } else if (activity->operation == SLUICE_READ || activity->operation == SLUICE_WRITE) {
+    count_request(seen, *row, *activity);
+  } else if (activity->operation == SLUICE_SEEK && seen != nullptr) {
+    seen->position.store(result, relaxed);
+  }
+  if (activity->operation == SLUICE_CLOSE) {
+    if (seen != nullptr) {
+      pool.give_back(seen);
+    }
+    *file_state = nullptr;
+  }
+  return result;
+}
+
+}  // namespace
+
+extern const sluice_stage stage_stats = {
+    .size = sizeof(sluice_stage),
+    .version = SLUICE_STAGE_VERSION,
+    .name = "stats",
+    .summary = "counts calls, sizes, time and pattern of each file",
+    .scope = "file",
+    .interference = "none",
+    .state = "counters",
+    .semantics = "kept",
+    .parameters = "",
+    .operations = SLUICE_ALL,
+    .aside = 0,
+    .start = nullptr,
+    .act = act,
+};
+
+}  // namespace sluice

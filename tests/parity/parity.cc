@@ -1,0 +1,786 @@
+// Calls and combinations of them whose results can be told: each scenario prints what every call returned,
+// its errno, and what the files hold at the end. The same program natively and under stages must print the
+// same.
+//
+//   parity [SCENARIO...]   in an empty folder; all without arguments; --list names them
+#include <aio.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+extern char** environ;
+
+namespace {
+
+void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void say(const char* format, ...) {
+  char line[4096];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(line, sizeof line, format, list);
+  va_end(list);
+  std::fputs(line, stdout);
+  std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+
+// The value of a call and its errno where it failed.
+template <class T>
+T told(const char* what, T value) {
+  const int number = errno;
+  if (static_cast<long>(value) < 0) {
+    say("  %s = %ld (%s)", what, static_cast<long>(value), strerrorname_np(number));
+  } else {
+    say("  %s = %ld", what, static_cast<long>(value));
+  }
+  return value;
+}
+#define TELL(call) told(#call, call)
+
+// A descriptor's number is not told: stages may have descriptors of their own.
+int opened(const char* path, int flags, mode_t mode = 0644) {
+  const int fd = open(path, flags, mode);
+  say("  open %s: %s", path, fd >= 0 ? "yes" : strerrorname_np(errno));
+  return fd;
+}
+
+void show_file(const char* path) {
+  struct stat found {};
+  if (stat(path, &found) != 0) {
+    say("  %s: %s", path, strerrorname_np(errno));
+    return;
+  }
+  std::ifstream in(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::uint64_t hash = 1469598103934665603U;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  }
+  say("  %s: %lld bytes, mode %o, links %lu, hash %016llx", path, static_cast<long long>(found.st_size),
+      found.st_mode & 07777U, static_cast<unsigned long>(found.st_nlink),
+      static_cast<unsigned long long>(hash));
+}
+
+void in_child(const std::function<void()>& act) {
+  std::fflush(stdout);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    act();
+    std::fflush(stdout);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  say("  child ended with %d", status);
+}
+
+std::string pattern(std::size_t size) {
+  std::string out(size, 0);
+  for (std::size_t i = 0; i < size; ++i) {
+    out[i] = static_cast<char>('a' + i * 7 % 26);
+  }
+  return out;
+}
+
+void write_and_read() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  const std::string data = pattern(1000);
+  TELL(write(fd, data.data(), 10));
+  TELL(write(fd, data.data() + 10, 990));
+  TELL(write(fd, data.data(), 0));
+  TELL(lseek(fd, 0, SEEK_CUR));
+  char buffer[2000];
+  TELL(read(fd, buffer, sizeof buffer));
+  TELL(lseek(fd, -10, SEEK_END));
+  TELL(read(fd, buffer, sizeof buffer));
+  TELL(pread(fd, buffer, 100, 950));
+  TELL(pread(fd, buffer, 100, 2000));
+  TELL(pread(fd, buffer, 100, -1));
+  TELL(pwrite(fd, "x", 1, -5));
+  TELL(lseek(fd, -5000, SEEK_CUR));
+  TELL(lseek(fd, 0, 99));
+  TELL(close(fd));
+  TELL(close(fd));
+  TELL(write(fd, "x", 1));
+  show_file("a");
+}
+
+void own_writes_are_seen() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  const int other = opened("a", O_RDWR);
+  struct stat found {};
+  for (int i = 0; i < 5; ++i) {
+    TELL(write(fd, "0123456789", 10));
+    fstat(fd, &found);
+    say("  fstat size %lld", static_cast<long long>(found.st_size));
+    stat("a", &found);
+    say("  stat size %lld", static_cast<long long>(found.st_size));
+    char buffer[100];
+    TELL(pread(other, buffer, sizeof buffer, 0));
+    TELL(pread(fd, buffer, 3, i * 10 + 2));
+    say("  %.3s", buffer);
+  }
+  TELL(pwrite(other, "ABC", 3, 1));
+  TELL(write(fd, "tail", 4));
+  TELL(close(other));
+  TELL(close(fd));
+  show_file("a");
+}
+
+void vectors() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  std::string large = pattern(100000);
+  char one[] = "one ";
+  char two[] = "two ";
+  iovec parts[] = {{one, 4}, {two, 4}, {large.data(), large.size()}};
+  TELL(writev(fd, parts, 2));
+  TELL(writev(fd, parts, 3));
+  TELL(writev(fd, parts, 0));
+  TELL(writev(fd, parts, -1));
+  TELL(pwritev(fd, parts, 3, 5));
+  TELL(pwritev2(fd, parts, 2, -1, 0));
+  TELL(pwritev2(fd, parts, 2, 3, RWF_DSYNC));
+  char first[7];
+  std::string rest(200000, 0);
+  iovec in[] = {{first, sizeof first}, {rest.data(), rest.size()}};
+  TELL(preadv(fd, in, 2, 0));
+  say("  %.7s", first);
+  TELL(lseek(fd, 2, SEEK_SET));
+  TELL(readv(fd, in, 2));
+  say("  %.7s", first);
+  TELL(close(fd));
+  show_file("a");
+}
+
+void appending() {
+  const int fd = opened("log", O_WRONLY | O_CREAT | O_APPEND);
+  TELL(write(fd, "one\n", 4));
+  TELL(lseek(fd, 0, SEEK_SET));
+  TELL(write(fd, "two\n", 4));
+  TELL(pwrite(fd, "end\n", 4, 0));
+  TELL(lseek(fd, 0, SEEK_CUR));
+  in_child([&] {
+    for (int i = 0; i < 100; ++i) {
+      if (write(fd, "child\n", 6) != 6) _exit(1);
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    if (write(fd, "parent\n", 7) != 7) abort();
+  }
+  TELL(close(fd));
+  show_file("log");
+}
+
+void duplicates() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  const int copy = dup(fd);
+  TELL(write(fd, "abc", 3));
+  TELL(write(copy, "def", 3));
+  TELL(lseek(fd, 0, SEEK_CUR));
+  TELL(close(fd));
+  TELL(write(copy, "ghi", 3));
+  TELL(dup2(copy, 100));
+  TELL(dup2(copy, copy) == copy);
+  TELL(dup3(copy, copy, 0));
+  TELL(write(100, "jkl", 3));
+  const int third = fcntl(copy, F_DUPFD_CLOEXEC, 50);
+  TELL(lseek(third, 1, SEEK_SET));
+  TELL(write(copy, "X", 1));
+  const int other = opened("b", O_WRONLY | O_CREAT);
+  TELL(write(other, "other", 5));
+  TELL(dup2(other, 100));
+  TELL(write(100, "!", 1));
+  TELL(dup2(-1, 100));
+  TELL(close(100));
+  TELL(close(third));
+  TELL(close(copy));
+  TELL(close(other));
+  show_file("a");
+  show_file("b");
+}
+
+void sizes_change() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  TELL(write(fd, "0123456789", 10));
+  TELL(ftruncate(fd, 4));
+  TELL(write(fd, "x", 1));
+  TELL(ftruncate(fd, 100));
+  TELL(ftruncate(fd, -1));
+  TELL(truncate("a", 50));
+  TELL(lseek(fd, 0, SEEK_END));
+  TELL(posix_fallocate(fd, 0, 200));
+  TELL(lseek(fd, 0, SEEK_END));
+  TELL(posix_fallocate(fd, -1, 10));
+  TELL(posix_fallocate(fd, 0, 0));
+  TELL(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 5000));
+  TELL(fallocate(fd, 0, 0, -1));
+  TELL(fsync(fd));
+  TELL(fdatasync(fd));
+  TELL(fsync(-1));
+  TELL(close(fd));
+  show_file("a");
+}
+
+void holes() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  TELL(pwrite(fd, "end", 3, 1 << 20));
+  TELL(write(fd, "begin", 5));
+  TELL(lseek(fd, 0, SEEK_DATA));
+  TELL(lseek(fd, 0, SEEK_END));
+  TELL(lseek(fd, 10 << 20, SEEK_SET));
+  TELL(write(fd, "z", 1));
+  TELL(close(fd));
+  show_file("a");
+}
+
+void names() {
+  const int fd = opened("a", O_WRONLY | O_CREAT);
+  TELL(write(fd, "before", 6));
+  TELL(rename("a", "b"));
+  TELL(write(fd, " after", 6));
+  show_file("b");
+  TELL(link("b", "c"));
+  TELL(unlink("b"));
+  TELL(write(fd, " more", 5));
+  TELL(close(fd));
+  show_file("c");
+  const int gone = opened("gone", O_RDWR | O_CREAT);
+  TELL(write(gone, "text", 4));
+  TELL(unlink("gone"));
+  char buffer[10];
+  TELL(pread(gone, buffer, 10, 0));
+  TELL(close(gone));
+  TELL(opened("a/b", O_RDONLY) < 0);
+  TELL(opened("none", O_RDONLY) < 0);
+  TELL(opened("c", O_WRONLY | O_CREAT | O_EXCL) < 0);
+  TELL(opened(".", O_WRONLY) < 0);
+  TELL(symlink("c", "link"));
+  TELL(opened("link", O_RDONLY | O_NOFOLLOW) < 0);
+  const int through = opened("link", O_WRONLY | O_APPEND);
+  TELL(write(through, "!", 1));
+  TELL(close(through));
+  show_file("c");
+}
+
+void relative() {
+  mkdir("d", 0755);
+  mkdir("d/e", 0755);
+  const int folder = open("d", O_RDONLY | O_DIRECTORY);
+  const int fd = openat(folder, "e/../f", O_WRONLY | O_CREAT, 0600);
+  TELL(write(fd, "one", 3));
+  TELL(chdir("d"));
+  const int same = opened("f", O_RDONLY);
+  char buffer[10];
+  TELL(read(same, buffer, 10));
+  TELL(close(same));
+  TELL(close(fd));
+  TELL(chdir(".."));
+  TELL(openat(folder, "none", O_RDONLY));
+  TELL(openat(-1, "f", O_RDONLY));
+  const char* volatile none = nullptr;
+  TELL(open(none, O_RDONLY));
+  TELL(open("", O_RDONLY));
+  TELL(open(std::string(5000, 'x').c_str(), O_RDONLY));
+  TELL(close(folder));
+  show_file("d/f");
+}
+
+void children() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  TELL(write(fd, "parent ", 7));
+  in_child([&] {
+    TELL(write(fd, "child ", 6));
+    TELL(lseek(fd, 0, SEEK_CUR));
+    TELL(close(fd));
+  });
+  TELL(lseek(fd, 0, SEEK_CUR));
+  TELL(write(fd, "again ", 6));
+  std::fflush(stdout);
+  if (vfork() == 0) {
+    _exit(close(fd));
+  }
+  int status = 0;
+  wait(&status);
+  TELL(write(fd, "vfork ", 6));
+  // Another program, with the file as its standard output.
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, fd, 1);
+  char name[] = "echo";
+  char word[] = "spawned";
+  char* words[] = {name, word, nullptr};
+  pid_t pid = 0;
+  TELL(posix_spawnp(&pid, "echo", &actions, nullptr, words, environ));
+  waitpid(pid, &status, 0);
+  posix_spawn_file_actions_destroy(&actions);
+  in_child([&] {
+    dup2(fd, 1);
+    execlp("echo", "echo", "executed", nullptr);
+  });
+  TELL(system("echo by system >>a"));
+  TELL(lseek(fd, 0, SEEK_END));
+  TELL(close(fd));
+  show_file("a");
+}
+
+void mapped() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  const std::string data = pattern(8192);
+  TELL(write(fd, data.data(), data.size()));
+  auto* memory = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  say("  mapped: %.5s", memory + 4096);
+  memory[1] = 'M';
+  TELL(msync(memory, 8192, MS_SYNC));
+  TELL(pwrite(fd, "W", 1, 2));
+  say("  mapped: %.5s", memory);
+  char buffer[6] = "";
+  TELL(pread(fd, buffer, 5, 0));
+  say("  read: %s", buffer);
+  munmap(memory, 8192);
+  TELL(close(fd));
+  show_file("a");
+}
+
+void copies() {
+  const int in = opened("in", O_RDWR | O_CREAT);
+  const std::string data = pattern(50000);
+  TELL(write(in, data.data(), data.size()));
+  const int out = opened("out", O_RDWR | O_CREAT);
+  off_t offset = 10;
+  TELL(sendfile(out, in, &offset, 1000));
+  TELL(lseek(in, 0, SEEK_SET));
+  TELL(copy_file_range(in, nullptr, out, nullptr, 2000, 0));
+  TELL(write(out, "end", 3));
+  TELL(lseek(in, 0, SEEK_CUR));
+  TELL(close(in));
+  TELL(close(out));
+  show_file("out");
+}
+
+void locks() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  TELL(flock(fd, LOCK_EX));
+  TELL(write(fd, "locked", 6));
+  in_child([&] {
+    const int other = open("a", O_RDWR);
+    TELL(flock(other, LOCK_EX | LOCK_NB));
+    char buffer[10];
+    TELL(read(other, buffer, 10));
+  });
+  TELL(flock(fd, LOCK_UN));
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_len = 10;
+  TELL(fcntl(fd, F_SETLK, &range));
+  in_child([&] {
+    const int other = open("a", O_RDWR);
+    struct flock mine = range;
+    TELL(fcntl(other, F_SETLK, &mine));
+    TELL(fcntl(other, F_GETLK, &mine));
+  });
+  TELL(lockf(fd, F_ULOCK, 0));
+  TELL(close(fd));
+  show_file("a");
+}
+
+void flags() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  TELL(write(fd, "text", 4));
+  TELL(fcntl(fd, F_GETFL) & (O_ACCMODE | O_APPEND));
+  TELL(fcntl(fd, F_SETFL, O_APPEND));
+  TELL(lseek(fd, 0, SEEK_SET));
+  TELL(write(fd, "end", 3));
+  TELL(fcntl(fd, F_GETFD));
+  const int reading = opened("a", O_RDONLY);
+  TELL(write(reading, "x", 1));
+  const int writing = opened("a", O_WRONLY);
+  char buffer[10];
+  TELL(read(writing, buffer, 10));
+  TELL(close(reading));
+  TELL(close(writing));
+  const int synced = opened("b", O_WRONLY | O_CREAT | O_SYNC);
+  TELL(write(synced, "synced", 6));
+  TELL(close(synced));
+  const int truncated = opened("b", O_RDWR | O_TRUNC);
+  TELL(read(truncated, buffer, 10));
+  TELL(close(truncated));
+  TELL(close(fd));
+  show_file("a");
+  show_file("b");
+}
+
+void limits() {
+  in_child([] {
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{.rlim_cur = 1000, .rlim_max = RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const int fd = opened("a", O_WRONLY | O_CREAT);
+    const std::string data = pattern(900);
+    TELL(write(fd, data.data(), data.size()));
+    TELL(write(fd, data.data(), data.size()));
+    TELL(write(fd, data.data(), data.size()));
+    TELL(close(fd));
+  });
+  show_file("a");
+  const int full = opened("/dev/full", O_WRONLY);
+  TELL(write(full, "x", 1));
+  TELL(close(full));
+}
+
+void passed_to_another() {
+  int ends[2];
+  TELL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  TELL(write(fd, "first ", 6));
+  char byte = 'x';
+  iovec part{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  TELL(sendmsg(ends[0], &message, 0));
+  in_child([&] {
+    message.msg_controllen = sizeof control;
+    recvmsg(ends[1], &message, 0);
+    int got = -1;
+    std::memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof got);
+    TELL(write(got, "passed ", 7));
+  });
+  TELL(write(fd, "last", 4));
+  TELL(close(fd));
+  show_file("a");
+}
+
+void stdio() {
+  FILE* file = std::fopen("a", "w+");
+  say("  printf %d", std::fprintf(file, "%s %d\n", "line", 1));
+  for (int i = 0; i < 3000; ++i) {
+    std::fprintf(file, "line %d\n", i);
+  }
+  say("  tell %ld", std::ftell(file));
+  std::rewind(file);
+  char line[100] = "";
+  say("  %s", std::fgets(line, sizeof line, file));
+  say("  seek %d", std::fseek(file, -20, SEEK_END));
+  std::fputs("changed", file);
+  say("  flush %d", std::fflush(file));
+  show_file("a");
+  std::fseek(file, 0, SEEK_SET);
+  say("  read %zu", std::fread(line, 1, 50, file));
+  say("  descriptor position %ld", static_cast<long>(lseek(fileno(file), 0, SEEK_CUR)) > 0 ? 1L : 0L);
+  say("  close %d", std::fclose(file));
+  file = std::fopen("a", "a");
+  std::fputs("appended", file);
+  file = std::freopen("b", "w", file);
+  std::fputs("other", file);
+  const int fd = dup(fileno(file));
+  std::fclose(file);
+  TELL(write(fd, "!", 1));
+  FILE* again = fdopen(fd, "w");
+  std::fputs("?", again);
+  std::fclose(again);
+  say("  missing: %s", std::fopen("no/file", "r") == nullptr ? strerrorname_np(errno) : "there");
+  FILE* wide = std::fopen("wide", "w");
+  std::fputws(L"wide text\n", wide);
+  std::fclose(wide);
+  FILE* unbuffered = std::fopen("c", "w");
+  std::setvbuf(unbuffered, nullptr, _IONBF, 0);
+  std::fputs("unbuffered", unbuffered);
+  show_file("c");
+  std::fclose(unbuffered);
+  FILE* full = std::fopen("/dev/full", "w");
+  std::fputs("x", full);
+  const int failed = std::fclose(full);
+  say("  full: %d %s", failed, strerrorname_np(errno));
+  for (const char* name : {"a", "b", "wide"}) {
+    show_file(name);
+  }
+}
+
+void streams() {
+  {
+    std::ofstream out("a");
+    for (int i = 0; i < 5000; ++i) {
+      out << "line " << i << '\n';
+    }
+    say("  tellp %ld", static_cast<long>(out.tellp()));
+    out.seekp(10);
+    out << "HERE";
+  }
+  {
+    std::fstream both("a", std::ios::in | std::ios::out);
+    std::string word;
+    both >> word >> word;
+    say("  %s", word.c_str());
+    both.seekp(0, std::ios::end);
+    both << "end\n";
+  }
+  std::ifstream in("a");
+  std::string line;
+  int count = 0;
+  while (std::getline(in, line)) {
+    ++count;
+  }
+  say("  %d lines", count);
+  show_file("a");
+}
+
+void left_open_at_exit() {
+  in_child([] {
+    FILE* file = std::fopen("a", "w");
+    std::fputs("flushed by exit\n", file);
+    const int fd = open("b", O_WRONLY | O_CREAT, 0644);
+    if (write(fd, "left open\n", 10) != 10) _exit(1);
+    std::fflush(stdout);
+    std::exit(0);
+  });
+  show_file("a");
+  show_file("b");
+  in_child([] {
+    const int fd = open("c", O_WRONLY | O_CREAT, 0644);
+    if (write(fd, "killed\n", 7) != 7) _exit(1);
+    kill(getpid(), SIGKILL);
+  });
+  show_file("c");
+}
+
+void temporary() {
+  char path[] = "tmp-XXXXXX";
+  const int fd = mkstemp(path);
+  TELL(write(fd, "text", 4));
+  TELL(rename(path, "kept"));
+  TELL(close(fd));
+  show_file("kept");
+  char suffixed[] = "tmp-XXXXXX.txt";
+  const int other = mkstemps(suffixed, 4);
+  TELL(write(other, "more", 4));
+  TELL(unlink(suffixed));
+  TELL(close(other));
+  const int nameless = open(".", O_TMPFILE | O_RDWR, 0600);
+  if (nameless >= 0) {
+    TELL(write(nameless, "nameless", 8));
+    TELL(lseek(nameless, 0, SEEK_END));
+    TELL(close(nameless));
+  }
+  FILE* file = std::tmpfile();
+  std::fputs("x", file);
+  std::fclose(file);
+}
+
+void threads() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  std::vector<std::thread> all;
+  for (int t = 0; t < 4; ++t) {
+    all.emplace_back([&, t] {
+      const std::string mine(100, static_cast<char>('0' + t));
+      for (int i = 0; i < 500; ++i) {
+        if (pwrite(fd, mine.data(), mine.size(), (i * 4 + t) * 100L) != 100) abort();
+        const int other = open(("t" + std::to_string(t)).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+        if (write(other, mine.data(), 10) != 10 || close(other) != 0) abort();
+      }
+    });
+  }
+  for (std::thread& one : all) {
+    one.join();
+  }
+  TELL(lseek(fd, 0, SEEK_END));
+  TELL(close(fd));
+  for (const char* name : {"a", "t0", "t1", "t2", "t3"}) {
+    show_file(name);
+  }
+}
+
+volatile sig_atomic_t handled = 0;
+int handler_fd = -1;
+void handler(int) {
+  handled = write(handler_fd, "S", 1) == 1 ? 1 : 2;
+}
+
+void in_a_handler() {
+  handler_fd = opened("a", O_WRONLY | O_CREAT);
+  signal(SIGUSR1, handler);
+  TELL(write(handler_fd, "before ", 7));
+  raise(SIGUSR1);
+  say("  handled %d", static_cast<int>(handled));
+  TELL(write(handler_fd, " after", 6));
+  TELL(close(handler_fd));
+  show_file("a");
+}
+
+void ranges_closed() {
+  const int first = opened("a", O_WRONLY | O_CREAT);
+  const int second = opened("b", O_WRONLY | O_CREAT);
+  TELL(write(first, "a", 1));
+  TELL(write(second, "b", 1));
+  TELL(close_range(static_cast<unsigned>(first), static_cast<unsigned>(second), 0));
+  TELL(write(first, "x", 1));
+  const int again = opened("c", O_WRONLY | O_CREAT);
+  TELL(write(again, "c", 1));
+  closefrom(3);
+  TELL(write(again, "x", 1));
+  for (const char* name : {"a", "b", "c"}) {
+    show_file(name);
+  }
+}
+
+void asynchronous() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  TELL(write(fd, "0123456789", 10));
+  char text[] = "AIO";
+  aiocb block{};
+  block.aio_fildes = fd;
+  block.aio_buf = text;
+  block.aio_nbytes = 3;
+  block.aio_offset = 4;
+  TELL(aio_write(&block));
+  const aiocb* list[] = {&block};
+  aio_suspend(list, 1, nullptr);
+  TELL(aio_error(&block));
+  TELL(aio_return(&block));
+  char buffer[11] = "";
+  TELL(pread(fd, buffer, 10, 0));
+  say("  %s", buffer);
+  TELL(close(fd));
+  show_file("a");
+}
+
+void large() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  const std::string data = pattern(3 << 20);
+  TELL(write(fd, data.data(), data.size()));
+  TELL(write(fd, "small", 5));
+  TELL(pwrite(fd, "far", 3, 5L << 30));
+  struct stat found {};
+  fstat(fd, &found);
+  say("  size %lld", static_cast<long long>(found.st_size));
+  TELL(ftruncate(fd, 4 << 20));
+  TELL(close(fd));
+  show_file("a");
+}
+
+void not_files() {
+  int ends[2];
+  TELL(pipe(ends));
+  TELL(write(ends[1], "pipe", 4));
+  char buffer[10];
+  TELL(read(ends[0], buffer, 10));
+  TELL(lseek(ends[0], 0, SEEK_SET));
+  TELL(pread(ends[0], buffer, 1, 0));
+  TELL(close(ends[0]));
+  signal(SIGPIPE, SIG_IGN);
+  TELL(write(ends[1], "x", 1));
+  TELL(close(ends[1]));
+  const int null = opened("/dev/null", O_RDWR);
+  TELL(write(null, "x", 1));
+  TELL(read(null, buffer, 10));
+  TELL(close(null));
+  const int folder = opened(".", O_RDONLY);
+  TELL(read(folder, buffer, 10));
+  TELL(fsync(folder));
+  TELL(close(folder));
+  TELL(read(-1, buffer, 1));
+  TELL(write(9999, buffer, 1));
+  TELL(write(70000, buffer, 1));
+}
+
+void bad_memory() {
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  TELL(write(fd, "0123456789", 10));
+  TELL(lseek(fd, 0, SEEK_SET));
+  TELL(read(fd, reinterpret_cast<void*>(8), 5));
+  TELL(write(fd, reinterpret_cast<const void*>(8), 5));
+  TELL(lseek(fd, 0, SEEK_CUR));
+  TELL(close(fd));
+  show_file("a");
+}
+
+const std::vector<std::pair<const char*, void (*)()>> scenarios = {
+    {"write-and-read", write_and_read},
+    {"own-writes-are-seen", own_writes_are_seen},
+    {"vectors", vectors},
+    {"appending", appending},
+    {"duplicates", duplicates},
+    {"sizes-change", sizes_change},
+    {"holes", holes},
+    {"names", names},
+    {"relative", relative},
+    {"children", children},
+    {"mapped", mapped},
+    {"copies", copies},
+    {"locks", locks},
+    {"flags", flags},
+    {"limits", limits},
+    {"passed-to-another", passed_to_another},
+    {"stdio", stdio},
+    {"streams", streams},
+    {"left-open-at-exit", left_open_at_exit},
+    {"temporary", temporary},
+    {"threads", threads},
+    {"in-a-handler", in_a_handler},
+    {"ranges-closed", ranges_closed},
+    {"asynchronous", asynchronous},
+    {"large", large},
+    {"not-files", not_files},
+    {"bad-memory", bad_memory},
+};
+
+}  // namespace
+
+// Each in a process and a folder of its own.
+int main(int count, char** words) {
+  if (count > 1 && std::strcmp(words[1], "--list") == 0) {
+    for (const auto& [name, act] : scenarios) {
+      std::printf("%s\n", name);
+    }
+    return 0;
+  }
+  for (const auto& [name, act] : scenarios) {
+    bool wanted = count == 1;
+    for (int i = 1; i < count; ++i) {
+      wanted = wanted || std::strcmp(words[i], name) == 0;
+    }
+    if (!wanted) {
+      continue;
+    }
+    say("%s", name);
+    const auto scenario = act;
+    in_child([&, folder = name] {
+      if (mkdir(folder, 0755) != 0 || chdir(folder) != 0) _exit(9);
+      umask(022);
+      alarm(60);
+      scenario();
+    });
+  }
+  return 0;
+}
