@@ -146,7 +146,8 @@ bool absolute(int folder, const char* path, char (&out)[longest_path]) {
 
 // Files of these are not storage.
 bool is_kernels(std::string_view path) {
-  return path.starts_with("/proc/") || path.starts_with("/sys/") || path.starts_with("/dev/");
+  return path.starts_with("/proc/") || path.starts_with("/sys/") ||
+         (path.starts_with("/dev/") && !path.starts_with("/dev/shm/"));
 }
 
 const Stack* stack_for(std::string_view path) {
