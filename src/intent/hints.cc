@@ -300,7 +300,7 @@ Status Rules::parse_hints(std::string_view text, const std::string& path) {
     if (!glob) {
       return bad_input(fmt::format("{}: a hint needs \"path\"", at));
     }
-    Status added = add(*glob, std::move(intent), path, fmt::format("{}:{}", escape(path), hint.at.line));
+    Status added = add(*glob, std::move(intent), {}, path, fmt::format("{}:{}", escape(path), hint.at.line));
     if (!added) {
       return std::move(added).error().within(at);
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/config.h"
@@ -32,6 +33,25 @@ std::string origin_in_string(std::string_view text, const std::string& path, con
 
 Error wrong_type(const std::string& path, const toml::node& node, std::string_view what) {
   return bad_input(fmt::format("{}: {}", place_in(path, node.source()), what));
+}
+
+Result<std::vector<std::string>> read_stages(const toml::node* node, const std::string& path) {
+  std::vector<std::string> out;
+  if (node == nullptr) {
+    return out;
+  }
+  const toml::array* list = node->as_array();
+  if (list == nullptr || list->empty()) {
+    return wrong_type(path, *node, "stages are a list of texts: stages = [\"stats\"]");
+  }
+  for (const toml::node& one : *list) {
+    const auto text = one.value<std::string>();
+    if (!text || text->empty()) {
+      return wrong_type(path, one, "a stage is a text, NAME or NAME:PARAMETER=VALUE,...");
+    }
+    out.push_back(*text);
+  }
+  return out;
 }
 
 }  // namespace
@@ -108,27 +128,29 @@ Status Rules::parse_toml_rules(std::string_view text, const std::string& path) {
   }
   for (const toml::node& element : *list) {
     const toml::table& row = *element.as_table();
-    constexpr std::array<std::string_view, 2> keys = {"path", "intent"};
+    constexpr std::array<std::string_view, 3> keys = {"path", "intent", "stages"};
     for (const auto& [key, value] : row) {
-      if (key.str() != keys[0] && key.str() != keys[1]) {
+      if (std::find(keys.begin(), keys.end(), key.str()) == keys.end()) {
         return unknown_key(path, key, keys);
       }
     }
     const toml::node* glob = row.get("path");
     const toml::node* words = row.get("intent");
+    const bool needs_words = words != nullptr || row.get("stages") == nullptr;
     for (const auto& [name, value] : {std::pair{"path", glob}, std::pair{"intent", words}}) {
-      if (value == nullptr || !value->is_string()) {
+      if ((value == nullptr || !value->is_string()) && (name == keys[0] || needs_words)) {
         return wrong_type(path, value == nullptr ? element : *value,
                           fmt::format("a rule needs {} = \"...\"", name));
       }
     }
-    const std::string text_of_intent = *words->value<std::string>();
+    SLUICE_TRY(std::vector<std::string> stages, read_stages(row.get("stages"), path));
+    const std::string text_of_intent = words == nullptr ? "" : *words->value<std::string>();
     auto intent = parse_intent(text_of_intent, sigdefs_);
     if (!intent) {
       return intent.error().error(
           origin_in_string(text, path, *words, text_of_intent, intent.error().column));
     }
-    Status added = add(*glob->value<std::string>(), std::move(*intent), path,
+    Status added = add(*glob->value<std::string>(), std::move(*intent), std::move(stages), path,
                        fmt::format("{}:{}", escape(path), element.source().begin.line));
     if (!added) {
       return std::move(added).error().within(place_in(path, glob->source()));
@@ -148,7 +170,8 @@ Status Rules::define(std::string_view text, std::string_view origin) {
   return {};
 }
 
-Status Rules::add(std::string_view pattern, Intent intent, const std::string& file, std::string origin) {
+Status Rules::add(std::string_view pattern, Intent intent, std::vector<std::string> stages,
+                  const std::string& file, std::string origin) {
   if (pattern.empty()) {
     return bad_input("the path glob is empty");
   }
@@ -166,6 +189,7 @@ Status Rules::add(std::string_view pattern, Intent intent, const std::string& fi
   rules_.push_back({.glob = std::move(glob),
                     .pattern = std::move(whole),
                     .intent = std::move(intent),
+                    .stages = std::move(stages),
                     .origin = std::move(origin)});
   return {};
 }

@@ -6,7 +6,9 @@
 //   [[rule]]                                      "random": true,
 //   path = "out/*.dat"                            "totalsize": "2G",
 //   intent = "sig mine totalsize(2G)"             "availability": [0.001, "1h"]}]}
+//   stages = ["stats", "delay:time=1ms"]
 //
+// A rule in TOML has an intent, stages that `sluice run` puts its files through, or both.
 // A glob that is not absolute is relative to the folder of its file. Symbolic links are not followed and
 // nothing is looked up: matching is on the text of the path.
 #pragma once
@@ -26,6 +28,7 @@ struct Rule {
   Glob glob;
   std::string pattern;  // absolute
   Intent intent;
+  std::vector<std::string> stages;
   std::string origin;  // file:line
 };
 
@@ -45,7 +48,8 @@ class Rules {
   [[nodiscard]] std::vector<Statement> matching(std::string_view path) const;
 
  private:
-  Status add(std::string_view pattern, Intent intent, const std::string& file, std::string origin);
+  Status add(std::string_view pattern, Intent intent, std::vector<std::string> stages,
+             const std::string& file, std::string origin);
 
   std::vector<Rule> rules_;
   Sigdefs sigdefs_;

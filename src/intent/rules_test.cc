@@ -99,6 +99,10 @@ TEST(Rules, FaultsNameFileLineColumnAndWord) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"[[rule]]\npath = 'x'\nintent = 'random radnom'", "/r.toml:3:18: unknown word 'radnom'"},
       {"[[rule]]\npath = 'x'\nintent = \"random\\tradnom\"", "/r.toml:3:10: unknown word 'radnom'"},
+      {"[[rule]]\npath = 'x'\nstages = 'stats'", "/r.toml:3:10: stages are a list"},
+      {"[[rule]]\npath = 'x'\nstages = [7]", "/r.toml:3:11: a stage is a text"},
+      {"[[rule]]\nstages = ['stats']", "/r.toml:1:1: a rule needs path"},
+      {"[[rule]]\npath = 'x'\nintent = 7\nstages = ['stats']", "/r.toml:3:10: a rule needs intent"},
       {"[[rule]]\npath = 'x'", "/r.toml:1:1: a rule needs intent"},
       {"[[rule]]\nintent = 'random'", "/r.toml:1:1: a rule needs path"},
       {"[[rule]]\npath = 7\nintent = 'random'", "/r.toml:2:8: a rule needs path"},
@@ -204,6 +208,18 @@ TEST(Attribute, IsReadFromTheFile) {
   EXPECT_NE(broken.error().text().find("attribute user.sluice.intent of '" + path + "': unknown word"),
             std::string::npos);
   unlink(path.c_str());
+}
+
+TEST(Rules, MayHaveStagesWithOrWithoutAnIntent) {
+  Rules rules;
+  const auto read = rules.parse_toml_rules(
+      "[[rule]]\npath = 'a'\nstages = ['stats', 'delay:time=1ms']\n[[rule]]\npath = 'b'\nintent = "
+      "'random'\nstages = "
+      "['null']\n",
+      "/r.toml");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(rules.rules()[0].stages, (std::vector<std::string>{"stats", "delay:time=1ms"}));
+  EXPECT_EQ(rules.rules()[1].stages, std::vector<std::string>{"null"});
 }
 
 }  // namespace

@@ -2,24 +2,28 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <random>
 #include <utility>
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "stages/registry.h"
 
 namespace sluice {
 namespace {
 
 constexpr const char* folder = "/dev/shm";
+constexpr std::string_view prefix = "sluice-run-";
 
 // Everything behind the header, one after another.
 struct Layout {
@@ -49,6 +53,23 @@ Layout lay_out(const std::vector<Stacked>& rules) {
 
 constexpr std::uint64_t aligned(std::uint64_t offset) {
   return (offset + 63) / 64 * 64;
+}
+
+// Of runs that were killed: those whose lock nobody holds.
+void remove_leftovers() {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string path = entry.path().string();
+    if (!entry.path().filename().string().starts_with(prefix)) {
+      continue;
+    }
+    const UniqueFd fd(sys().open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0));
+    struct stat found {};
+    if (fd && fstat(fd.get(), &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid() &&
+        flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
+      sys().unlink(path.c_str());
+    }
+  }
 }
 
 template <class T>
@@ -85,21 +106,20 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules) {
   header.files = aligned(header.paths + area_paths);
   header.bytes = aligned(header.files + area_files * sizeof(AreaFile));
 
+  remove_leftovers();
   SharedArea out;
-  out.path_ = fmt::format("{}/sluice-run-{}-{:08x}", folder, getpid(), std::random_device{}());
-  const UniqueFd fd(sys().open(out.path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!fd) {
-    const Error error = Errno().fail(fmt::format("cannot make {}", quote(out.path_)));
-    out.path_.clear();
-    return error;
+  // It has no name before it is locked: whoever clears up must not find it then.
+  out.fd_ = UniqueFd(sys().open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+  if (!out.fd_ || flock(out.fd_.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Errno().fail(fmt::format("cannot make a file in {}", folder));
   }
   // All of it now: a full file system of memory would end the program with SIGBUS later.
-  if (const int number = posix_fallocate(fd.get(), 0, static_cast<off_t>(header.bytes)); number != 0) {
-    return fail(number, fmt::format("no room for {} bytes in {}", header.bytes, folder));
+  if (const int number = posix_fallocate(out.fd_.get(), 0, static_cast<off_t>(header.bytes)); number != 0) {
+    return fail(number, fmt::format("no room for {} in {}", human_size(header.bytes), folder));
   }
-  void* memory = mmap(nullptr, header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  void* memory = mmap(nullptr, header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out.fd_.get(), 0);
   if (memory == MAP_FAILED) {
-    return Errno().fail(fmt::format("cannot map {}", quote(out.path_)));
+    return Errno().fail(fmt::format("cannot map a file in {}", folder));
   }
   out.bytes_ = header.bytes;
   out.area_ = new (memory) Area;
@@ -113,11 +133,18 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules) {
   copy_to(out.area_, header.rules, layout.rules);
   copy_to(out.area_, header.tokens, layout.tokens);
   copy_to(out.area_, header.text, layout.text);
+  const std::string path = fmt::format("{}/{}{}-{:08x}", folder, prefix, getpid(), std::random_device{}());
+  if (linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", out.fd_.get()).c_str(), AT_FDCWD, path.c_str(),
+             AT_SYMLINK_FOLLOW) != 0) {
+    return Errno().fail(fmt::format("cannot make {}", quote(path)));
+  }
+  out.path_ = path;
   return out;
 }
 
 SharedArea::SharedArea(SharedArea&& other) noexcept
     : path_(std::exchange(other.path_, {})),
+      fd_(std::move(other.fd_)),
       area_(std::exchange(other.area_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)) {}
 

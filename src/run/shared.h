@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/sys.h"
 #include "intent/glob.h"
 #include "pipeline/area.h"
 
@@ -37,6 +38,7 @@ class SharedArea {
   SharedArea() = default;
 
   std::string path_;
+  UniqueFd fd_;  // locked as long as somebody needs it
   Area* area_ = nullptr;
   std::size_t bytes_ = 0;
 };

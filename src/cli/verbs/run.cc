@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "cli/intent_input.h"
 #include "cli/verb.h"
 #include "run/account.h"
 #include "run/launch.h"
@@ -18,15 +20,16 @@
 namespace sluice {
 namespace {
 
-constexpr Option option_stage = {.name = "stage",
-                                 .letter = 's',
-                                 .type = OptionType::text,
-                                 .argument = "STAGE",
-                                 .help =
-                                     "a stage that the files pass, as NAME or NAME:PARAMETER=VALUE,...; "
-                                     "several in the order of the I/O, the "
-                                     "first nearest to the program; `stats` where none is given",
-                                 .repeatable = true};
+constexpr Option option_stage = {
+    .name = "stage",
+    .letter = 's',
+    .type = OptionType::text,
+    .argument = "STAGE",
+    .help =
+        "a stage that the files pass, as NAME or NAME:PARAMETER=VALUE,...; "
+        "several in the order of the I/O, the "
+        "first nearest to the program; `stats` where none is given, and above those of the rules",
+    .repeatable = true};
 constexpr Option option_files = {.name = "files",
                                  .letter = 'f',
                                  .type = OptionType::text,
@@ -37,11 +40,12 @@ constexpr Option option_quiet = {.name = "quiet",
                                  .letter = 'q',
                                  .type = OptionType::flag,
                                  .help = "no account on standard error at the end"};
-constexpr std::array rows = {&option_stage, &option_files, &option_quiet};
+constexpr std::array rows = {&option_rules, &option_stage, &option_files, &option_quiet};
 
 constexpr std::array examples = {
     Example{"sluice run -- tar cf /tmp/etc.tar /etc", "What tar reads and writes, file by file."},
     Example{"sluice run --files '/tmp/**' -- sort -o /tmp/sorted /etc/services", "Only what is below /tmp."},
+    Example{"sluice run --rules rules.toml -- ./simulation", "Files pass the stages of their rules."},
     Example{"sluice run --stage stats --stage delay:time=2ms,operations=sync -- sync-happy-program",
             "Each flush takes 2 ms longer, and what that costs."},
     Example{"sluice run --stage error:operations=write,errno=ENOSPC,after=100 -- ./simulation",
@@ -64,6 +68,48 @@ std::string whole_glob(const std::string& glob) {
   return glob.starts_with('/') ? glob : fmt::format("{}/{}", current_folder(), glob);
 }
 
+// The program may change its folder before a library is loaded.
+void make_whole(std::vector<std::string>& stages) {
+  for (std::string& stage : stages) {
+    if (stage.find('/') < stage.find(':') && !stage.starts_with('/')) {
+      stage = fmt::format("{}/{}", current_folder(), stage);
+    }
+  }
+}
+
+// What the rules say of stages, the strongest rule first, below those that all files pass.
+Result<std::vector<Stacked>> stacks_of_rules(const std::vector<std::string>& files,
+                                             const std::vector<std::string>& above) {
+  Rules rules;
+  for (const std::string& file : files) {
+    SLUICE_CHECK(rules.load(file));
+  }
+  std::vector<const Rule*> staged;
+  for (const Rule& rule : rules.rules()) {
+    if (!rule.stages.empty()) {
+      staged.push_back(&rule);
+    }
+  }
+  if (!files.empty() && staged.empty()) {
+    return bad_input("none of the rules has stages",
+                     "add stages = [\"stats\"] to those whose files are meant");
+  }
+  std::reverse(staged.begin(), staged.end());  // of two that are alike the later one counts
+  std::stable_sort(staged.begin(), staged.end(),
+                   [](const Rule* a, const Rule* b) { return a->glob.literals() > b->glob.literals(); });
+  std::vector<Stacked> out;
+  for (const Rule* rule : staged) {
+    std::vector<std::string> stages = above;
+    stages.insert(stages.end(), rule->stages.begin(), rule->stages.end());
+    make_whole(stages);
+    if (Status checked = check_stages(stages); !checked) {
+      return std::move(checked).error().within(rule->origin);
+    }
+    out.push_back({.files = rule->glob, .stages = std::move(stages)});
+  }
+  return out;
+}
+
 Status write_to(const std::string& where, const std::string& text) {
   if (where.starts_with("fd:")) {
     SLUICE_TRY(const std::uint64_t number, parse_count(where.substr(3)));
@@ -81,17 +127,13 @@ Result<Output> run(const Context& context) {
   if (stages.empty()) {
     stages.emplace_back("stats");
   }
-  for (std::string& stage : stages) {  // the program may change its folder before the library is loaded
-    if (stage.find('/') < stage.find(':') && !stage.starts_with('/')) {
-      stage = fmt::format("{}/{}", current_folder(), stage);
-    }
-  }
+  make_whole(stages);
   SLUICE_CHECK(check_stages(stages));
+  SLUICE_TRY(std::vector<Stacked> rules, stacks_of_rules(texts(context.options, "rules"), stages));
   std::vector<std::string> globs = texts(context.options, "files");
-  if (globs.empty()) {
+  if (globs.empty() && rules.empty()) {
     globs.emplace_back("/**");
   }
-  std::vector<Stacked> rules;
   for (const std::string& glob : globs) {
     SLUICE_TRY(Glob files, Glob::parse(whole_glob(glob)));
     rules.push_back({.files = std::move(files), .stages = stages});
@@ -142,7 +184,11 @@ extern const Verb verb_run = {
         "account goes to standard error: what was read and written, how large, in what pattern and how long "
         "it "
         "took.\n\n"
-        "Without --stage it is `stats`, which changes nothing. Programs that are linked statically, and what "
+        "Without --stage it is `stats`, which changes nothing. With --rules, files pass the stages of the "
+        "strongest rule "
+        "that names them and has some, below those of --stage; --files adds others, which pass those of "
+        "--stage alone. "
+        "Programs that are linked statically, and what "
         "others do "
         "without libc, are not seen.\n\n"
         "Exit status: the command's, 125 where Sluice itself failed, 126 where the command cannot be run, "
