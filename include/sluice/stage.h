@@ -8,7 +8,8 @@
  * it: `sluice run --stage ./mine.so -- CMD`. Structures carry their size and only grow at the end.
  *
  * Threads: `act` is called from any thread of the program, several at a time, also from its signal handlers.
- * It must not call exit, and what it opens, reads or writes itself is not seen by any stage. */
+ * It must not call exit, and what it opens, reads or writes itself passes no stage (nor does what a handler
+ * does that interrupts it). */
 #ifndef SLUICE_STAGE_H
 #define SLUICE_STAGE_H
 
@@ -50,7 +51,8 @@ struct sluice_activity {
   int64_t result; /* what the call returns; set by whoever performs it */
   int64_t offset; /* or SLUICE_AT_POSITION */
   uint64_t length;
-  void* data;         /* NULL where the kernel copies between two files, which only stages that look on see */
+  void* data;         /* NULL where only stages that leave data and calls alone see it: a vector, whose
+                         length is not told, or a copy that the kernel makes between two files */
   const char* path;   /* of the file, absolute, as the program named it; never NULL */
   const char* target; /* of an open: what is opened; a stage may set another */
 };
@@ -75,9 +77,9 @@ struct sluice_stage {
   uint32_t operations;      /* SLUICE_BIT of each that it wants */
   uint32_t aside;           /* 1 = sees each as a copy, when it is done, and has no next */
 
-  /* Once a process. `parameters` is what stood after ':' in its name, "" if nothing. Returns 0 and sets
-   * *stage_state (which may stay NULL), or -1 and writes why into `error`. May be NULL where there are no
-   * parameters. */
+  /* Once a process. `parameters` is, as long as the call lasts, what stood after ':' in its name, "" if
+   * nothing. Returns 0 and sets *stage_state (which may stay NULL), or -1 and writes why into `error`. May be
+   * NULL where there are no parameters. */
   int (*start)(const char* parameters, void** stage_state, char* error, size_t error_size);
   /* One operation. `*file_state` is NULL at the first one of a file, and the stage's own until after
    * SLUICE_CLOSE. */

@@ -15,7 +15,8 @@ namespace {
 void keep_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) < 0) {
-      open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest, which is this one
+      // Takes the lowest, which is this one; a program that we run has it closed, as it was.
+      open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     }
   }
 }
@@ -25,6 +26,7 @@ void keep_standard_descriptors() {
 int main(int argc, char** argv) {
   keep_standard_descriptors();
   // A file that would outgrow the user's limit is an error to report (EFBIG), not a reason to die half-way.
+  // A program that we run gets it back as it was (run/launch).
   std::signal(SIGXFSZ, SIG_IGN);
   return sluice::run_program(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }

@@ -95,6 +95,17 @@ Result<Glob> Glob::parse(std::string_view pattern) {
   return out;
 }
 
+std::string Glob::literal(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::string_view("*?[\\").find(c) != std::string_view::npos) {
+      out += '\\';
+    }
+    out += c;
+  }
+  return out;
+}
+
 bool Glob::matches(std::string_view path) const {
   // Most rules are about other folders: they are out before anything is set up.
   return path.starts_with(prefix_) && pattern_matches(tokens_, path.substr(prefix_.size()));

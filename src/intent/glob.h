@@ -16,6 +16,8 @@ namespace sluice {
 class Glob {
  public:
   static Result<Glob> parse(std::string_view pattern);
+  // A pattern that matches this text alone.
+  static std::string literal(std::string_view text);
 
   [[nodiscard]] bool matches(std::string_view path) const;
   // How many characters of the pattern stand for themselves: the measure of a rule's strength.

@@ -179,10 +179,7 @@ Status Rules::add(std::string_view pattern, Intent intent, std::vector<std::stri
   std::string whole = pattern.starts_with('/') ? std::string(pattern) : std::string{};
   if (whole.empty()) {
     const std::string folder = folder_of(file);
-    for (const char c : folder == "/" ? std::string{} : folder) {
-      whole += std::string_view("*?[\\").find(c) == std::string_view::npos ? std::string(1, c)
-                                                                           : std::string{'\\', c};
-    }
+    whole = folder == "/" ? std::string{} : Glob::literal(folder);
     whole += pattern.starts_with("./") ? pattern.substr(1) : fmt::format("/{}", pattern);
   }
   SLUICE_TRY(Glob glob, Glob::parse(whole));

@@ -103,7 +103,6 @@ AreaFile* Area::file(std::string_view path) {
     row.state.store(2, std::memory_order_release);
     return &row;
   }
-  left_out.fetch_add(1, std::memory_order_relaxed);
   return nullptr;
 }
 

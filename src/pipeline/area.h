@@ -18,7 +18,9 @@
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 1;
+inline constexpr std::uint32_t area_version = 2;
+inline constexpr std::size_t most_rules = 1024;
+inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
 inline constexpr std::uint32_t area_paths = 1024 * 1024;  // bytes
 inline constexpr std::uint32_t area_size_classes = 33;    // of requests, by their bits
@@ -65,6 +67,7 @@ struct Area {
   std::atomic<std::uint32_t> paths_used = 0;
   std::atomic<std::uint32_t> processes = 0;  // that mapped it
   std::atomic<std::uint64_t> left_out = 0;   // opens of files for which there was no row
+  std::atomic<std::uint64_t> unmanaged = 0;  // opens that passed no stage: too many files were open
 
   [[nodiscard]] std::span<const AreaRule> all_rules() const;
   [[nodiscard]] std::span<const PatternToken> tokens_of(const AreaRule& rule) const;

@@ -89,7 +89,9 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
     return refuse("no stage has such a name");
   }
   std::memcpy(text.data(), spec.data(), spec.size());
-  const std::size_t colon = spec.find(':');
+  // A library's folder may have a colon in its name; a parameter may have a '/'.
+  const std::size_t slash = spec.substr(0, spec.find('=')).rfind('/');
+  const std::size_t colon = spec.find(':', slash == std::string_view::npos ? 0 : slash);
   const std::string_view name = spec.substr(0, colon);
   const char* parameters = "";
   if (colon != std::string_view::npos) {
@@ -117,6 +119,13 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
         member.stage->act == nullptr) {
       return refuse("the library was built for another version of sluice/stage.h");
     }
+    const sluice_stage& found = *member.stage;
+    for (const char* one : {found.name, found.summary, found.scope, found.interference, found.state,
+                            found.semantics, found.parameters}) {
+      if (one == nullptr) {
+        return refuse("the library leaves one of the texts of its stage out");
+      }
+    }
   }
   if (member.stage->start != nullptr) {
     std::array<char, 512> why = {};
@@ -128,7 +137,9 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
   }
   members_[count_++] = member;
   operations_ |= member.stage->operations;
-  interferes_ = interferes_ || std::strcmp(member.stage->interference, "none") != 0;
+  const std::string_view changes = member.stage->interference;
+  interferes_ = interferes_ || (changes != "none" && changes != "timing");
+  foreign_ = foreign_ || name.find('/') != std::string_view::npos;
   return true;
 }
 

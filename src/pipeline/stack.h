@@ -43,8 +43,10 @@ class Stack {
   // a library, which has a '/'. False where it cannot be, with the reason in `error`.
   bool add(std::string_view spec, std::span<const sluice_stage* const> known, std::span<char> error);
   [[nodiscard]] std::size_t size() const { return count_; }
-  // Whether any of them does more than look on: then no byte may go around them.
+  // Whether any of them changes calls or data: then no byte may go around them.
   [[nodiscard]] bool interferes() const { return interferes_; }
+  // Whether any of them came from a library.
+  [[nodiscard]] bool is_foreign() const { return foreign_; }
 
   // Sets result and error; returns the result.
   std::int64_t act(const Calls& calls, FileStates& states, sluice_activity& activity) const;
@@ -61,6 +63,7 @@ class Stack {
   std::size_t count_ = 0;
   std::uint32_t operations_ = 0;
   bool interferes_ = false;
+  bool foreign_ = false;
 };
 
 // The operation's name: "open", "read"...

@@ -101,7 +101,11 @@ Account account_of(Area& area, double seconds) {
       add(sums[std::string(area.path_of(row))], row);
     }
   }
-  Account out{.files = {}, .processes = area.processes, .left_out = area.left_out, .seconds = seconds};
+  Account out{.files = {},
+              .processes = area.processes,
+              .left_out = area.left_out,
+              .unmanaged = area.unmanaged,
+              .seconds = seconds};
   for (auto& [path, sum] : sums) {
     // One that was inherited and only closed again tells nothing.
     if (sum.file.opens + sum.file.read.calls + sum.file.write.calls + sum.file.syncs + sum.file.failures ==
@@ -135,6 +139,10 @@ std::string account_text(const Account& account, const Style& style) {
                                 account.processes, account.processes == 1 ? "" : "es");
   if (account.left_out > 0) {
     out += fmt::format("sluice: {} opens were not counted: too many files\n", account.left_out);
+  }
+  if (account.unmanaged > 0) {
+    out += fmt::format("sluice: {} opens passed no stage: too many files were open at once\n",
+                       account.unmanaged);
   }
   if (account.files.empty()) {
     return out;
@@ -172,6 +180,7 @@ Json account_json(const Account& account) {
   return {{"files", std::move(files)},
           {"processes", account.processes},
           {"left_out", account.left_out},
+          {"unmanaged", account.unmanaged},
           {"seconds", account.seconds}};
 }
 

@@ -32,8 +32,9 @@ struct FileAccount {
 struct Account {
   std::vector<FileAccount> files;  // the longest first
   std::uint64_t processes = 0;
-  std::uint64_t left_out = 0;  // opens for which there was no room to count them
-  double seconds = 0;          // of the run
+  std::uint64_t left_out = 0;   // opens for which there was no room to count them
+  std::uint64_t unmanaged = 0;  // opens that passed no stage
+  double seconds = 0;           // of the run
 };
 
 Account account_of(Area& area, double seconds);

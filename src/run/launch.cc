@@ -26,7 +26,8 @@ constexpr std::array shared = {SIGINT, SIGQUIT};
 std::atomic<pid_t> child = 0;
 
 void pass_on(int signal, siginfo_t* info, void*) {
-  // The kernel's own reach the whole group, and the child's child is not us.
+  // A terminal's reach the whole group, the program's own are no news to it. One that somebody sends to the
+  // group it gets twice: nothing tells those from one that was meant for us.
   const pid_t to = child.load();
   if (to > 0 && info->si_code <= 0 && info->si_pid != to) {
     kill(to, signal);
@@ -40,18 +41,13 @@ class Signals {
     struct sigaction action {};
     action.sa_sigaction = pass_on;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
+    // Also those that are ignored: the program may have a handler of its own.
     for (std::size_t i = 0; i < passed_on.size(); ++i) {
-      sigaction(passed_on[i], nullptr, &before_[i]);
-      if (before_[i].sa_handler != SIG_IGN) {
-        sigaction(passed_on[i], &action, nullptr);
-      }
+      sigaction(passed_on[i], &action, &before_[i]);
     }
     // One that somebody sent to us alone is for the program; one of the terminal it has already.
     for (std::size_t i = 0; i < shared.size(); ++i) {
-      sigaction(shared[i], nullptr, &shared_before_[i]);
-      if (shared_before_[i].sa_handler != SIG_IGN) {
-        sigaction(shared[i], &action, nullptr);
-      }
+      sigaction(shared[i], &action, &shared_before_[i]);
     }
   }
   Signals(const Signals&) = delete;
@@ -128,6 +124,7 @@ Result<Ended> launch(const std::vector<std::string>& command,
   const pid_t pid = fork();
   if (pid == 0) {
     signals.restore();
+    signal(SIGXFSZ, SIG_DFL);  // main() ignores it
     sigprocmask(SIG_SETMASK, &before, nullptr);
     become(command, environment, writing.get());
   }
@@ -143,7 +140,14 @@ Result<Ended> launch(const std::vector<std::string>& command,
   while ((told = read(reading.get(), &number, sizeof number)) < 0 && errno == EINTR) {
   }
   Ended out;
-  while (waitpid(pid, &out.status, 0) < 0 && errno == EINTR) {
+  for (;;) {
+    const pid_t found = waitpid(pid, &out.status, WUNTRACED);
+    if (found == pid && WIFSTOPPED(out.status)) {  // so are we, until somebody lets both go on
+      raise(SIGSTOP);
+      kill(pid, SIGCONT);
+    } else if (found == pid || errno != EINTR) {
+      break;
+    }
   }
   child = 0;
   if (told == sizeof number) {

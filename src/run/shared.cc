@@ -4,14 +4,17 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <filesystem>
 #include <new>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "base/sys.h"
@@ -83,6 +86,9 @@ void copy_to(Area* area, std::uint64_t offset, const T& from) {
 
 Status check_stages(const std::vector<std::string>& stages_wanted) {
   Stack stack;
+  if (std::count(stages_wanted.begin(), stages_wanted.end(), "stats") > 1) {
+    return bad_input("stats can stand in a stack once", "leave one of them out");
+  }
   for (const std::string& spec : stages_wanted) {
     if (spec.find('\n') != std::string::npos) {
       return bad_input("a stage has a line break in its name");
@@ -96,6 +102,15 @@ Status check_stages(const std::vector<std::string>& stages_wanted) {
 }
 
 Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules) {
+  std::set<std::vector<std::string>> different;
+  for (const Stacked& rule : rules) {
+    different.insert(rule.stages);
+  }
+  if (rules.size() > most_rules || different.size() > most_stacks) {
+    return bad_input(
+        fmt::format("{} globs with {} different stacks are too many", rules.size(), different.size()),
+        fmt::format("there may be {} and {}", most_rules, most_stacks));
+  }
   const Layout layout = lay_out(rules);
   Area header;
   header.rule_count = static_cast<std::uint32_t>(layout.rules.size());
@@ -113,8 +128,15 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules) {
   if (!out.fd_ || flock(out.fd_.get(), LOCK_EX | LOCK_NB) != 0) {
     return Errno().fail(fmt::format("cannot make a file in {}", folder));
   }
-  // All of it now: a full file system of memory would end the program with SIGBUS later.
-  if (const int number = posix_fallocate(out.fd_.get(), 0, static_cast<off_t>(header.bytes)); number != 0) {
+  // All of it now: a full file system of memory would end the program with SIGBUS later. The limit for files
+  // is the user's for their own.
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit raised{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &raised);
+  const int number = posix_fallocate(out.fd_.get(), 0, static_cast<off_t>(header.bytes));
+  setrlimit(RLIMIT_FSIZE, &limit);
+  if (number != 0) {
     return fail(number, fmt::format("no room for {} in {}", human_size(header.bytes), folder));
   }
   void* memory = mmap(nullptr, header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out.fd_.get(), 0);

@@ -175,6 +175,102 @@ void vectors() {
   show_file("a");
 }
 
+void direct_vectors() {
+  const int fd = open("a", O_RDWR | O_CREAT | O_DIRECT, 0644);
+  if (fd < 0) {
+    say("  no O_DIRECT here");
+    return;
+  }
+  auto* memory = static_cast<char*>(aligned_alloc(4096, 16384));
+  std::memset(memory, 'd', 16384);
+  iovec parts[] = {{memory, 4096}, {memory + 8192, 4096}};
+  TELL(writev(fd, parts, 2));
+  TELL(pwritev(fd, parts, 2, 4096));
+  TELL(preadv(fd, parts, 2, 0));
+  TELL(write(fd, memory, 4096));
+  TELL(close(fd));
+  std::free(memory);
+  show_file("a");
+}
+
+void appended_vectors() {
+  const std::string mine(40000, 'p');
+  const std::string theirs(40000, 'c');
+  const int fd = opened("log", O_WRONLY | O_CREAT | O_APPEND);
+  std::fflush(stdout);
+  const pid_t pid = fork();
+  const std::string& text = pid == 0 ? theirs : mine;
+  for (int i = 0; i < 100; ++i) {
+    iovec parts[] = {{const_cast<char*>(text.data()), text.size()},
+                     {const_cast<char*>(text.data()), text.size()}};
+    if (writev(fd, parts, 2) != 80000) abort();
+  }
+  if (pid == 0) {
+    _exit(0);
+  }
+  waitpid(pid, nullptr, 0);
+  TELL(close(fd));
+  std::ifstream in("log", std::ios::binary);
+  std::string all((std::istreambuf_iterator<char>(in)), {});
+  int torn = 0;
+  for (std::size_t at = 0; at + 80000 <= all.size(); at += 80000) {
+    torn += all.find_first_not_of(all[at], at) < at + 80000 ? 1 : 0;
+  }
+  say("  %zu bytes, %d torn", all.size(), torn);
+}
+
+void small_stacks() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 32768);
+  pthread_t thread{};
+  pthread_create(
+      &thread, &attributes,
+      [](void*) -> void* {
+        const int fd = open("a", O_RDWR | O_CREAT, 0644);
+        char text[] = "text";
+        iovec parts[] = {{text, 2}, {text + 2, 2}};
+        const ssize_t done = writev(fd, parts, 2);
+        const int other = open("b", O_RDWR | O_CREAT, 0644);
+        off_t offset = 0;
+        const ssize_t sent = sendfile(other, fd, &offset, 4);
+        return reinterpret_cast<void*>(done * 100 + sent);
+      },
+      nullptr);
+  void* result = nullptr;
+  pthread_join(thread, &result);
+  say("  %ld", static_cast<long>(reinterpret_cast<std::intptr_t>(result)));
+  show_file("a");
+  show_file("b");
+}
+
+void cancelled() {
+  std::ofstream("a") << "text";
+  std::thread([] {
+    FILE* file = std::fopen("a", "r");
+    pthread_cancel(pthread_self());
+    std::fclose(file);
+    std::fputs("  closed\n", stdout);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+  }).join();
+}
+
+void reopened() {
+  FILE* file = std::fopen("a", "w");
+  std::fputs("first", file);
+  file = std::freopen("b", "w", file);
+  std::fputs("second", file);
+  file = std::freopen(nullptr, "a", file);
+  if (file != nullptr) {
+    std::fputs(" third", file);
+    std::fclose(file);
+  }
+  show_file("a");
+  show_file("b");
+  say("  %s",
+      std::freopen("no/file", "w", std::fopen("c", "w")) == nullptr ? strerrorname_np(errno) : "there");
+}
+
 void appending() {
   const int fd = opened("log", O_WRONLY | O_CREAT | O_APPEND);
   TELL(write(fd, "one\n", 4));
@@ -446,6 +542,16 @@ void limits() {
     TELL(close(fd));
   });
   show_file("a");
+  in_child([] {
+    rlimit limit{.rlim_cur = 100000, .rlim_max = RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const int fd = opened("v", O_WRONLY | O_CREAT);
+    std::string data = pattern(50000);
+    iovec parts[] = {{data.data(), data.size()}, {data.data(), data.size()}, {data.data(), data.size()}};
+    TELL(writev(fd, parts, 3));
+    TELL(close(fd));
+  });
+  show_file("v");
   const int full = opened("/dev/full", O_WRONLY);
   TELL(write(full, "x", 1));
   TELL(close(full));
@@ -590,6 +696,10 @@ void temporary() {
   const int nameless = open(".", O_TMPFILE | O_RDWR, 0600);
   if (nameless >= 0) {
     TELL(write(nameless, "nameless", 8));
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", nameless);
+    TELL(linkat(AT_FDCWD, link, AT_FDCWD, "named", AT_SYMLINK_FOLLOW));
+    show_file("named");
     TELL(lseek(nameless, 0, SEEK_END));
     TELL(close(nameless));
   }
@@ -721,6 +831,12 @@ void bad_memory() {
   TELL(read(fd, reinterpret_cast<void*>(8), 5));
   TELL(write(fd, reinterpret_cast<const void*>(8), 5));
   TELL(lseek(fd, 0, SEEK_CUR));
+  char text[] = "ab";
+  iovec parts[] = {{text, 2}, {reinterpret_cast<void*>(8), 2}};
+  TELL(writev(fd, parts, 2));
+  TELL(preadv(fd, parts, 2, 0));
+  TELL(writev(fd, reinterpret_cast<const iovec*>(8), 2));
+  TELL(readv(fd, parts, 5000));
   TELL(close(fd));
   show_file("a");
 }
@@ -729,6 +845,11 @@ const std::vector<std::pair<const char*, void (*)()>> scenarios = {
     {"write-and-read", write_and_read},
     {"own-writes-are-seen", own_writes_are_seen},
     {"vectors", vectors},
+    {"direct-vectors", direct_vectors},
+    {"appended-vectors", appended_vectors},
+    {"small-stacks", small_stacks},
+    {"cancelled", cancelled},
+    {"reopened", reopened},
     {"appending", appending},
     {"duplicates", duplicates},
     {"sizes-change", sizes_change},

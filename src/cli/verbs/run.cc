@@ -63,9 +63,9 @@ std::vector<std::string> texts(const Options& options, std::string_view name) {
   return out;
 }
 
-// A glob that is not absolute is relative to where we are.
+// A glob that is not absolute is relative to where we are, whatever that folder is called.
 std::string whole_glob(const std::string& glob) {
-  return glob.starts_with('/') ? glob : fmt::format("{}/{}", current_folder(), glob);
+  return glob.starts_with('/') ? glob : fmt::format("{}/{}", Glob::literal(current_folder()), glob);
 }
 
 // The program may change its folder before a library is loaded.
@@ -110,16 +110,34 @@ Result<std::vector<Stacked>> stacks_of_rules(const std::vector<std::string>& fil
   return out;
 }
 
-Status write_to(const std::string& where, const std::string& text) {
-  if (where.starts_with("fd:")) {
-    SLUICE_TRY(const std::uint64_t number, parse_count(where.substr(3)));
-    const UniqueFd fd(fcntl(static_cast<int>(number), F_DUPFD_CLOEXEC, 3));
-    if (!fd || sys().write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-      return Errno().fail(fmt::format("cannot write JSON to descriptor {}", number));
-    }
-    return {};
+// Where the JSON goes, open before the program runs: that it cannot be is said before anything is done.
+Result<UniqueFd> open_json(const std::string& where) {
+  if (where.empty()) {
+    return UniqueFd();
   }
-  return write_file(where, text);
+  if (!where.starts_with("fd:")) {
+    UniqueFd out(sys().open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    return out ? Result<UniqueFd>(std::move(out))
+               : Errno().fail(fmt::format("cannot write {}", quote(where)));
+  }
+  auto number = parse_count(where.substr(3));
+  if (!number) {
+    return bad_input(fmt::format("{} is no descriptor", quote(where)), "write --json=fd:N, or --json=FILE");
+  }
+  UniqueFd out(fcntl(static_cast<int>(*number), F_DUPFD_CLOEXEC, 3));
+  return out ? Result<UniqueFd>(std::move(out))
+             : Errno().fail(fmt::format("cannot write JSON to descriptor {}", *number));
+}
+
+Status write_all(const UniqueFd& fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t done = sys().write(fd.get(), text.data(), text.size());
+    if (done < 0 && errno != EINTR) {
+      return Errno().fail("cannot write JSON");
+    }
+    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(done, 0)));
+  }
+  return {};
 }
 
 Result<Output> run(const Context& context) {
@@ -138,6 +156,7 @@ Result<Output> run(const Context& context) {
     SLUICE_TRY(Glob files, Glob::parse(whole_glob(glob)));
     rules.push_back({.files = std::move(files), .stages = stages});
   }
+  SLUICE_TRY(const UniqueFd json_to, open_json(context.options.text("json")));
   SLUICE_TRY(const std::string library, preload_library());
   SLUICE_TRY(const SharedArea shared, SharedArea::make(rules));
   const std::string before = environment("LD_PRELOAD");
@@ -155,11 +174,13 @@ Result<Output> run(const Context& context) {
     const std::string text = account_text(account, style_of(STDERR_FILENO, ColourChoice::automatic));
     [[maybe_unused]] const ssize_t told = sys().write(STDERR_FILENO, text.data(), text.size());
   }
-  if (const std::string where = context.options.text("json"); !where.empty()) {
+  if (json_to) {
     Json json = account_json(account);
     json["status"] = exit_status(*ended);
     json["stages"] = stages;
-    SLUICE_CHECK(write_to(where, write_json(json, 2) + "\n"));
+    if (const Status written = write_all(json_to, write_json(json, 2) + "\n"); !written) {
+      log::error("run: {}", written.error().text());  // the status stays the program's
+    }
   }
   out.status = exit_status(*ended);
   out.ended = ended->status;

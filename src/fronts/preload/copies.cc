@@ -3,6 +3,7 @@
 // that it cannot be done that way, as on file systems that do not know how.
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
@@ -28,9 +29,9 @@ bool interferes(int fd) {
   return file != nullptr && file->stack->interferes();
 }
 
-// One piece, which is all that these calls promise.
-ssize_t copy(int in, off_t* in_offset, int out, off_t* out_offset, size_t length) {
-  char buffer[64 * 1024];
+// One piece. The memory is small: a stack may be.
+ssize_t copy_piece(int in, off_t* in_offset, int out, off_t* out_offset, size_t length) {
+  char buffer[4096];
   const size_t wanted = std::min(length, sizeof buffer);
   const ssize_t got = in_offset == nullptr ? read(in, buffer, wanted) : pread(in, buffer, wanted, *in_offset);
   if (got <= 0) {
@@ -51,6 +52,21 @@ ssize_t copy(int in, off_t* in_offset, int out, off_t* out_offset, size_t length
   return put;
 }
 
+// All of it, or until nothing more comes. These calls are no places at which a thread is cancelled; reads and
+// writes are.
+ssize_t copy(int in, off_t* in_offset, int out, off_t* out_offset, size_t length) {
+  int before = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  ssize_t done = 0;
+  ssize_t moved = 0;
+  while (static_cast<size_t>(done) < length &&
+         (moved = copy_piece(in, in_offset, out, out_offset, length - static_cast<size_t>(done))) > 0) {
+    done += moved;
+  }
+  pthread_setcancelstate(before, nullptr);
+  return done > 0 ? done : moved;
+}
+
 // Where stages only look on, the kernel copies, and they see a read and a write of as much.
 struct Copy {
   int in;
@@ -63,22 +79,27 @@ struct Copy {
 };
 
 ssize_t seen_copy(Copy& one) {
+  const auto in = managed(one.in, SLUICE_READ);
+  const auto out = managed(one.out, SLUICE_WRITE);
+  if (!in && !out) {
+    return one.act(one);
+  }
   const off_t from = one.in_offset == nullptr ? SLUICE_AT_POSITION : *one.in_offset;
   const off_t to = one.out_offset == nullptr ? SLUICE_AT_POSITION : *one.out_offset;
-  const sluice::preload::Perform perform = [](void* context) {
+  const sluice::preload::Perform perform = [](void* context) -> std::int64_t {
     auto& self = *static_cast<Copy*>(context);
     return self.done = self.act(self);
   };
-  const sluice::preload::Perform already = [](void* context) { return static_cast<Copy*>(context)->done; };
-  File* in = managed(one.in, SLUICE_READ);
-  File* out = managed(one.out, SLUICE_WRITE);
-  if (out != nullptr) {
+  const sluice::preload::Perform already = [](void* context) -> std::int64_t {
+    return static_cast<Copy*>(context)->done;
+  };
+  if (out) {
     act(*out, SLUICE_WRITE, one.out, one.length, to, perform, &one);
   }
-  if (in != nullptr && (out == nullptr || one.done >= 0)) {
-    act(*in, SLUICE_READ, one.in, one.length, from, out == nullptr ? perform : already, &one);
+  if (in && (!out || one.done >= 0)) {
+    act(*in, SLUICE_READ, one.in, one.length, from, out ? already : perform, &one);
   }
-  return in == nullptr && out == nullptr ? one.act(one) : one.done;
+  return one.done;
 }
 
 }  // namespace
@@ -131,7 +152,11 @@ SLUICE_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   void* argument = va_arg(list, void*);
   va_end(list);
   const bool from_another = request == FICLONE || request == FICLONERANGE || request == FIDEDUPERANGE;
-  if (from_another && interferes(fd)) {
+  const int source = request == FICLONE ? static_cast<int>(reinterpret_cast<std::intptr_t>(argument))
+                     : request == FICLONERANGE && argument != nullptr
+                         ? static_cast<int>(static_cast<const file_clone_range*>(argument)->src_fd)
+                         : -1;
+  if (from_another && (interferes(fd) || interferes(source))) {
     errno = EOPNOTSUPP;
     return -1;
   }

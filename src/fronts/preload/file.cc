@@ -1,5 +1,6 @@
 #include "fronts/preload/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -24,11 +25,11 @@ constinit std::atomic<File*> files[most_descriptors] = {};
 
 namespace {
 
-constexpr std::size_t most_stacks = 64;
 constexpr std::size_t pool_size = 4096;
 
 Pool<File, pool_size> pool;
-std::array<Stack, most_stacks> stacks;  // by rule
+std::array<Stack, most_stacks> stacks;
+std::array<std::uint16_t, most_rules> stack_of_rule;  // and one; 0 = none
 std::atomic<bool> active = false;
 std::atomic<unsigned> highest = 0;  // descriptor that ever was managed
 
@@ -73,6 +74,10 @@ __attribute__((tls_model("initial-exec"))) thread_local constinit Performing per
 
 constexpr Calls calls_performed = [] {
   Calls out = calls;
+  out.openat = [](int, const char*, int, mode_t) {
+    return static_cast<int>(performing.perform(performing.context));
+  };
+  out.ftruncate = [](int, off_t) { return static_cast<int>(performing.perform(performing.context)); };
   out.read = [](int, void*, std::size_t) { return performing.perform(performing.context); };
   out.pread = [](int, void*, std::size_t, off_t) { return performing.perform(performing.context); };
   out.write = [](int, const void*, std::size_t) { return performing.perform(performing.context); };
@@ -80,8 +85,14 @@ constexpr Calls calls_performed = [] {
   return out;
 }();
 
+// A stage of somebody else may do I/O of its own, which is not to come back to it.
+__attribute__((tls_model("initial-exec"))) thread_local constinit unsigned inside_foreign = 0;
+
 std::int64_t act_with(const Calls& below, File& file, sluice_activity& activity) {
+  const unsigned foreign = file.stack->is_foreign() ? 1 : 0;
+  inside_foreign += foreign;
   const std::int64_t result = file.stack->act(below, file.states, activity);
+  inside_foreign -= foreign;
   if (result < 0) {
     errno = activity.error;
   }
@@ -144,6 +155,16 @@ bool absolute(int folder, const char* path, char (&out)[longest_path]) {
   return size > 0;
 }
 
+bool append(char (&path)[longest_path], std::string_view more) {
+  const std::size_t size = std::strlen(path);
+  if (size + more.size() >= longest_path) {
+    return false;
+  }
+  std::memcpy(path + size, more.data(), more.size());
+  path[size + more.size()] = 0;
+  return true;
+}
+
 // Files of these are not storage.
 bool is_kernels(std::string_view path) {
   return path.starts_with("/proc/") || path.starts_with("/sys/") ||
@@ -153,23 +174,14 @@ bool is_kernels(std::string_view path) {
 const Stack* stack_for(std::string_view path) {
   const Area* area = this_area();
   const AreaRule* rule = area == nullptr || is_kernels(path) ? nullptr : area->rule_for(path);
-  const auto index =
-      rule == nullptr ? most_stacks : static_cast<std::size_t>(rule - area->all_rules().data());
-  return index < most_stacks && stacks[index].size() > 0 ? &stacks[index] : nullptr;
+  const auto index = rule == nullptr ? most_rules : static_cast<std::size_t>(rule - area->all_rules().data());
+  const std::size_t stack = index < most_rules ? stack_of_rule[index] : 0;
+  return stack == 0 ? nullptr : &stacks[stack - 1];
 }
 
 bool is_regular(int fd) {
   struct stat found {};
   return syscall(SYS_fstat, fd, &found) == 0 && S_ISREG(found.st_mode);
-}
-
-void say(const char* what, const char* why) {
-  char line[1024];
-  const int length = std::snprintf(line, sizeof line, "sluice: %s: %s\n", what, why);
-  if (length > 0) {
-    [[maybe_unused]] const ssize_t done =
-        real.write(STDERR_FILENO, line, std::min(static_cast<std::size_t>(length), sizeof line - 1));
-  }
 }
 
 bool map_area(const char* path) {
@@ -196,22 +208,60 @@ bool map_area(const char* path) {
 
 // Descriptors that were there when the program was started: a shell's redirections.
 void adopt_inherited() {
-  for (int fd = 0; fd < 256; ++fd) {
-    char link[64];
-    char path[longest_path];
-    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    const ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length <= 0 || path[0] != '/' || !is_regular(fd)) {
-      continue;
+  const int folder = real.open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  alignas(std::uint64_t) char entries[4096];
+  long size = 0;
+  while (folder >= 0 && (size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0) {
+    for (long at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      at += entry->d_reclen;
+      const int fd = std::atoi(entry->d_name);
+      char path[longest_path];
+      const ssize_t length = readlinkat(folder, entry->d_name, path, sizeof path - 1);
+      if (length <= 0 || path[0] != '/' || fd == folder || !is_regular(fd)) {
+        continue;
+      }
+      path[length] = 0;
+      if (File* file = begin(AT_FDCWD, path, static_cast<int>(syscall(SYS_fcntl, fd, F_GETFL)))) {
+        attach(*file, fd);
+      }
     }
-    path[length] = 0;
-    if (File* file = begin(AT_FDCWD, path, static_cast<int>(syscall(SYS_fcntl, fd, F_GETFL)))) {
-      attach(*file, fd);
-    }
+  }
+  if (folder >= 0) {
+    real.close(folder);
   }
 }
 
+void note_highest(int fd) {
+  unsigned seen = highest.load();
+  while (seen < static_cast<unsigned>(fd) &&
+         !highest.compare_exchange_weak(seen, static_cast<unsigned>(fd))) {
+  }
+}
+
+// One user less; the last one's stages let go of what they remember.
+void release(File* file) {
+  if (file != nullptr && file->users.fetch_sub(1) == 1) {
+    abandon(*file);
+  }
+}
+
+// Takes a descriptor's place, and whoever had it out of it.
+void put(int fd, File* file) {
+  note_highest(fd);
+  release(files[fd].exchange(file));
+}
+
 }  // namespace
+
+void say(const char* what, const char* why) {
+  char line[1024];
+  const int length = std::snprintf(line, sizeof line, "sluice: %s: %s\n", what, why);
+  if (length > 0) {
+    [[maybe_unused]] const ssize_t done =
+        real.write(STDERR_FILENO, line, std::min(static_cast<std::size_t>(length), sizeof line - 1));
+  }
+}
 
 std::int64_t act(File& file, sluice_activity& activity) {
   return act_with(calls, file, activity);
@@ -239,23 +289,71 @@ std::int64_t act(File& file, sluice_operation operation, int fd, std::size_t len
   return out;
 }
 
+std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_t mode, Perform perform,
+                      void* context) {
+  sluice_activity activity = activity_on(file, SLUICE_OPEN, folder);
+  activity.flags = flags;
+  activity.mode = mode;
+  activity.target = path;
+  const Performing before = performing;
+  performing = {.perform = perform, .context = context};
+  const std::int64_t fd = act_with(perform == nullptr ? calls : calls_performed, file, activity);
+  performing = before;
+  if (fd < 0) {
+    abandon(file);
+  } else {
+    attach(file, static_cast<int>(fd));
+  }
+  return fd;
+}
+
 bool is_active() {
   return active.load(std::memory_order_relaxed);
 }
 
+Held::~Held() {
+  release(file_);
+}
+
+// One that nobody has any more may be another's already: it counts only while it is in the table.
+File* hold(int fd) {
+  File* file = files[fd].load(std::memory_order_acquire);
+  if (file == nullptr || inside_foreign != 0) {
+    return nullptr;
+  }
+  unsigned users = file->users.load();
+  while (users > 0 && !file->users.compare_exchange_weak(users, users + 1)) {
+  }
+  if (users == 0) {
+    return nullptr;
+  }
+  if (files[fd].load() != file) {
+    release(file);
+    return nullptr;
+  }
+  return file;
+}
+
 File* begin(int folder, const char* path, int flags) {
-  if (!is_active() || path == nullptr || (flags & (O_PATH | O_DIRECTORY)) != 0) {
+  const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
+  if (!is_active() || inside_foreign != 0 || path == nullptr ||
+      (!nameless && (flags & (O_PATH | O_DIRECTORY)) != 0)) {
     return nullptr;
   }
   const int saved = errno;
   char whole[longest_path];
-  const Stack* stack = absolute(folder, path, whole) ? stack_for(whole) : nullptr;
+  // A file without a name is one of its folder's.
+  const bool told = absolute(folder, path, whole) && (!nameless || append(whole, "/.nameless"));
+  const Stack* stack = told ? stack_for(whole) : nullptr;
   File* file = stack == nullptr ? nullptr : pool.take();
+  if (stack != nullptr && file == nullptr) {
+    this_area()->unmanaged.fetch_add(1);
+  }
   errno = saved;
   if (file == nullptr) {
     return nullptr;
   }
-  file->descriptors = 0;
+  file->users = 1;
   file->stack = stack;
   file->flags = flags;
   file->states = {};
@@ -268,17 +366,12 @@ void attach(File& file, int fd) {
     abandon(file);
     return;
   }
-  forget(fd);  // one that was closed behind our back
-  file.descriptors = 1;
-  files[fd].store(&file, std::memory_order_release);
-  unsigned seen = highest.load();
-  while (seen < static_cast<unsigned>(fd) &&
-         !highest.compare_exchange_weak(seen, static_cast<unsigned>(fd))) {
-  }
+  put(fd, &file);  // its first user
 }
 
 void abandon(File& file) {
   const int saved = errno;
+  file.users = 0;
   sluice_activity activity = activity_on(file, SLUICE_CLOSE, -1);
   // Stages that have seen the open let go of what they remember.
   for (const void* state : file.states) {
@@ -292,24 +385,14 @@ void abandon(File& file) {
 }
 
 void share(int fd, int other) {
-  if (other < 0) {
-    return;
-  }
-  forget(other);
-  File* file = static_cast<unsigned>(fd) < most_descriptors ? files[fd].load() : nullptr;
-  if (file != nullptr && static_cast<unsigned>(other) < most_descriptors) {
-    file->descriptors.fetch_add(1);
-    files[other].store(file, std::memory_order_release);
-    unsigned seen = highest.load();
-    while (seen < static_cast<unsigned>(other) &&
-           !highest.compare_exchange_weak(seen, static_cast<unsigned>(other))) {
-    }
+  if (static_cast<unsigned>(other) < most_descriptors) {
+    put(other, static_cast<unsigned>(fd) < most_descriptors ? hold(fd) : nullptr);
   }
 }
 
 File* detach(int fd) {
   File* file = static_cast<unsigned>(fd) < most_descriptors ? files[fd].exchange(nullptr) : nullptr;
-  return file != nullptr && file->descriptors.fetch_sub(1) == 1 ? file : nullptr;
+  return file != nullptr && file->users.fetch_sub(1) == 1 ? file : nullptr;
 }
 
 void forget(int fd) {
@@ -335,18 +418,26 @@ void start() {
   }
   Area& area = *this_area();
   area.processes.fetch_add(1);
-  std::size_t index = 0;
-  for (const AreaRule& rule : area.all_rules()) {
-    std::string_view specs = area.stages_of(rule);
-    while (index < most_stacks && !specs.empty()) {
+  const std::span<const AreaRule> rules = area.all_rules();
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < rules.size() && i < most_rules; ++i) {
+    std::string_view specs = area.stages_of(rules[i]);
+    for (std::size_t j = 0; j < i && stack_of_rule[i] == 0; ++j) {
+      stack_of_rule[i] = area.stages_of(rules[j]) == specs ? stack_of_rule[j] : 0;
+    }
+    if (stack_of_rule[i] != 0 || used == most_stacks) {
+      continue;
+    }
+    Stack& stack = stacks[used++];
+    stack_of_rule[i] = static_cast<std::uint16_t>(used);
+    while (!specs.empty()) {
       const std::size_t end = specs.find('\n');
       std::array<char, 1024> why = {};
-      if (!stacks[index].add(specs.substr(0, end), stages(), why)) {
+      if (!stack.add(specs.substr(0, end), stages(), why)) {
         say("a stage is left out", why.data());
       }
       specs = end == std::string_view::npos ? std::string_view() : specs.substr(end + 1);
     }
-    ++index;
   }
   pthread_atfork(nullptr, nullptr, [] { this_area()->processes.fetch_add(1); });
   active.store(true);

@@ -16,7 +16,7 @@ inline constexpr std::size_t longest_path = 4096;
 inline constexpr unsigned most_descriptors = 65536;  // those above are not managed
 
 struct File {
-  std::atomic<unsigned> descriptors = 0;
+  std::atomic<unsigned> users = 0;  // descriptors, and calls under way; 0 = nobody's
   const Stack* stack = nullptr;
   int flags = 0;
   FileStates states = {};
@@ -25,13 +25,37 @@ struct File {
 
 extern constinit std::atomic<File*> files[most_descriptors];
 
-// The file of a descriptor whose stack wants that operation; null for all others.
-inline File* managed(int fd, sluice_operation operation) {
-  if (static_cast<unsigned>(fd) >= most_descriptors) {
-    return nullptr;
+// A file for the length of a call: it stays what it is, also when its descriptor is closed meanwhile.
+class Held {
+ public:
+  Held() = default;
+  explicit Held(File* file) : file_(file) {}
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held();
+  explicit operator bool() const { return file_ != nullptr; }
+  File& operator*() const { return *file_; }
+  File* operator->() const { return file_; }
+
+ private:
+  File* file_ = nullptr;
+};
+
+// The file of a descriptor, one more user of it; null where there is none.
+File* hold(int fd);
+
+// The file of a descriptor whose stack wants that operation; nothing for all others.
+inline Held managed(int fd, sluice_operation operation) {
+  if (static_cast<unsigned>(fd) >= most_descriptors || files[fd].load(std::memory_order_acquire) == nullptr)
+      [[likely]] {
+    return Held();
   }
-  File* file = files[fd].load(std::memory_order_acquire);
-  return file != nullptr && file->stack->wants(operation) ? file : nullptr;
+  File* file = hold(fd);
+  if (file != nullptr && !file->stack->wants(operation)) {
+    const Held release(file);
+    return Held();
+  }
+  return Held(file);
 }
 
 // Passes an activity through the stack; sets errno where it failed.
@@ -39,25 +63,30 @@ std::int64_t act(File& file, sluice_activity& activity);
 std::int64_t act(File& file, sluice_operation operation, int fd, void* data, std::size_t length,
                  std::int64_t offset, int flags = 0);
 
-// A read or write that something else than a call of its kind performs.
-using Perform = ssize_t (*)(void* context);
+// An operation that something else than the call of its kind performs.
+using Perform = std::int64_t (*)(void* context);
 std::int64_t act(File& file, sluice_operation operation, int fd, std::size_t length, std::int64_t offset,
                  Perform perform, void* context);
+std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_t mode,
+                      Perform perform = nullptr, void* context = nullptr);
 
 // A new one for an open of this path; null where no stack is for it. `path` is as the program gave it.
 File* begin(int folder, const char* path, int flags);
-// It has its first descriptor; or it has none, and is given back.
+// It has its first descriptor, where that is a regular file's; else it is given back.
 void attach(File& file, int fd);
+// Nobody has it any more.
 void abandon(File& file);
 // Another descriptor of the same file, or of none.
 void share(int fd, int other);
-// A descriptor is gone, or is about to be: the last one's file too. Null where others are left.
+// A descriptor is about to be gone: the file, where nobody else has it.
 File* detach(int fd);
 // The same where the kernel closes it by itself.
 void forget(int fd);
 // All in a range.
 void forget(unsigned first, unsigned last);
 
+// A line on standard error.
+void say(const char* what, const char* why);
 // Whether there is anything to do at all in this process.
 bool is_active();
 // Reads what the run wants; called once.

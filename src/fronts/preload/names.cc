@@ -1,6 +1,5 @@
 // Calls that open files or give descriptors to and fro.
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,47 +12,55 @@
 
 using sluice::preload::abandon;
 using sluice::preload::act;
-using sluice::preload::attach;
+using sluice::preload::act_open;
 using sluice::preload::begin;
 using sluice::preload::detach;
 using sluice::preload::File;
 using sluice::preload::forget;
+using sluice::preload::Held;
 using sluice::preload::is_active;
+using sluice::preload::managed;
 using sluice::preload::real;
 using sluice::preload::share;
 
 namespace {
 
 int open_as(File& file, int folder, const char* path, int flags, mode_t mode) {
-  sluice_activity activity = {};
-  activity.size = sizeof activity;
-  activity.operation = SLUICE_OPEN;
-  activity.descriptor = folder;
-  activity.flags = flags;
-  activity.mode = mode;
-  activity.path = file.path;
-  activity.target = path;
-  const auto fd = static_cast<int>(act(file, activity));
-  if (fd < 0) {
-    abandon(file);
-  } else {
-    attach(file, fd);
-  }
-  return fd;
+  return static_cast<int>(act_open(file, folder, path, flags, mode));
 }
 
 bool makes_files(int flags) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-// A file that libc opened by itself.
-void adopt(int fd, const char* path, int flags) {
-  const int saved = errno;
-  forget(fd);
-  if (File* file = fd < 0 ? nullptr : begin(AT_FDCWD, path, flags); file != nullptr) {
-    attach(*file, fd);
-  }
-  errno = saved;
+// Libc opens by itself; the stages see an open all the same, and one of them may refuse it.
+struct Opening {
+  const char* path;
+  const char* mode;
+  FILE* stream;
+  char* temporary;
+  int suffix;
+  int flags;
+};
+
+std::int64_t open_stream(void* context) {
+  auto& self = *static_cast<Opening*>(context);
+  self.stream = self.stream == nullptr ? real.fopen(self.path, self.mode)
+                                       : real.freopen(self.path, self.mode, self.stream);
+  return self.stream == nullptr ? -1 : self.stream->_fileno;
+}
+
+// Flags that a mode of stdio means; -1 where it is none.
+int flags_of(const char* mode) {
+  const bool both = std::strchr(mode, '+') != nullptr;
+  const int access = both ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY;
+  const int kind = mode[0] == 'r'   ? 0
+                   : mode[0] == 'w' ? O_CREAT | O_TRUNC
+                   : mode[0] == 'a' ? O_CREAT | O_APPEND
+                                    : -1;
+  return kind < 0 ? -1
+                  : access | kind | (std::strchr(mode, 'x') != nullptr ? O_EXCL : 0) |
+                        (std::strchr(mode, 'e') != nullptr ? O_CLOEXEC : 0);
 }
 
 }  // namespace
@@ -73,8 +80,9 @@ SLUICE_EXPORT int open(const char* path, int flags, ...) {
   return file == nullptr ? real.open(path, flags, mode) : open_as(*file, AT_FDCWD, path, flags, mode);
 }
 SLUICE_ALIAS(int, open64, open, (const char*, int, ...));
+// Without a mode: whoever needs one is stopped by libc.
 SLUICE_EXPORT int __open_2(const char* path, int flags) {
-  return open(path, flags);
+  return makes_files(flags) ? real.open_2(path, flags) : open(path, flags);
 }
 SLUICE_ALIAS(int, __open64_2, __open_2, (const char*, int));
 
@@ -85,7 +93,7 @@ SLUICE_EXPORT int openat(int folder, const char* path, int flags, ...) {
 }
 SLUICE_ALIAS(int, openat64, openat, (int, const char*, int, ...));
 SLUICE_EXPORT int __openat_2(int folder, const char* path, int flags) {
-  return openat(folder, path, flags);
+  return makes_files(flags) ? real.openat_2(folder, path, flags) : openat(folder, path, flags);
 }
 SLUICE_ALIAS(int, __openat64_2, __openat_2, (int, const char*, int));
 
@@ -95,9 +103,20 @@ SLUICE_EXPORT int creat(const char* path, mode_t mode) {
 SLUICE_ALIAS(int, creat64, creat, (const char*, mode_t));
 
 SLUICE_EXPORT int mkostemps(char* path, int suffix, int flags) {
-  const int fd = real.mkostemps(path, suffix, flags);
-  adopt(fd, path, O_RDWR | O_CREAT | flags);
-  return fd;
+  File* file = begin(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | flags);
+  if (file == nullptr) {
+    return real.mkostemps(path, suffix, flags);
+  }
+  Opening one{
+      .path = path, .mode = nullptr, .stream = nullptr, .temporary = path, .suffix = suffix, .flags = flags};
+  const auto fd = act_open(
+      *file, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | flags, 0600,
+      [](void* context) -> std::int64_t {
+        const auto& self = *static_cast<const Opening*>(context);
+        return real.mkostemps(self.temporary, self.suffix, self.flags);
+      },
+      &one);
+  return static_cast<int>(fd);
 }
 SLUICE_EXPORT int mkstemp(char* path) {
   return mkostemps(path, 0, 0);
@@ -114,24 +133,47 @@ SLUICE_ALIAS(int, mkstemps64, mkstemps, (char*, int));
 SLUICE_ALIAS(int, mkostemps64, mkostemps, (char*, int, int));
 
 SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {
-  FILE* out = real.fopen(path, mode);
-  if (out != nullptr) {
-    const int fd = out->_fileno;
-    adopt(fd, path, is_active() ? real.fcntl(fd, F_GETFL, 0L) : 0);
+  const int flags = is_active() ? flags_of(mode) : -1;
+  File* file = flags < 0 ? nullptr : begin(AT_FDCWD, path, flags);
+  if (file == nullptr) {
+    return real.fopen(path, mode);
   }
-  return out;
+  if (file->stack->interferes() && std::strchr(mode, ',') == nullptr) {
+    const int fd = open_as(*file, AT_FDCWD, path, flags, 0666);
+    FILE* out = fd < 0 ? nullptr : fdopen(fd, mode);
+    if (fd >= 0 && out == nullptr) {
+      const int saved = errno;
+      close(fd);
+      errno = saved;
+    }
+    return out;
+  }
+  Opening one{.path = path, .mode = mode, .stream = nullptr, .temporary = nullptr, .suffix = 0, .flags = 0};
+  act_open(*file, AT_FDCWD, path, flags, 0666, open_stream, &one);
+  return one.stream;
 }
 SLUICE_ALIAS(FILE*, fopen64, fopen, (const char*, const char*));
-SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* file) {
-  if (file != nullptr) {
-    forget(file->_fileno);
+
+// What is left in its buffer is for the old file; without a path it stays that file.
+SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
+  const int fd = stream == nullptr ? -1 : stream->_fileno;
+  const Held before = managed(fd, SLUICE_CLOSE);
+  const int flags = is_active() ? flags_of(mode) : -1;
+  File* file = flags < 0 ? nullptr
+                         : begin(AT_FDCWD,
+                                 path != nullptr ? path
+                                 : before        ? before->path
+                                                 : nullptr,
+                                 flags);
+  if (before) {
+    std::fflush(stream);
+    forget(fd);
   }
-  FILE* out = real.freopen(path, mode, file);
-  if (out != nullptr && path != nullptr) {
-    const int fd = out->_fileno;
-    adopt(fd, path, is_active() ? real.fcntl(fd, F_GETFL, 0L) : 0);
+  if (file == nullptr) {
+    return real.freopen(path, mode, stream);
   }
-  return out;
+  Opening one{.path = path, .mode = mode, .stream = stream, .temporary = nullptr, .suffix = 0, .flags = 0};
+  return act_open(*file, AT_FDCWD, path, flags, 0666, open_stream, &one) < 0 ? nullptr : one.stream;
 }
 SLUICE_ALIAS(FILE*, freopen64, freopen, (const char*, const char*, FILE*));
 
@@ -147,15 +189,14 @@ SLUICE_EXPORT int close(int fd) {
   return out;
 }
 SLUICE_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
-  if ((flags & static_cast<int>(CLOSE_RANGE_CLOEXEC)) == 0) {
+  if (flags == 0 && first <= last) {
     forget(first, last);
   }
   return real.close_range(first, last, flags);
 }
 SLUICE_EXPORT void closefrom(int first) noexcept {
-  if (close_range(static_cast<unsigned>(first < 0 ? 0 : first), ~0U, 0) != 0) {
-    __builtin_trap();
-  }
+  forget(static_cast<unsigned>(first < 0 ? 0 : first), ~0U);
+  real.closefrom(first);
 }
 
 SLUICE_EXPORT int dup(int fd) noexcept {

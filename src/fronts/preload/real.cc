@@ -83,6 +83,9 @@ int raw_fdatasync(int fd) {
 int raw_ftruncate(int fd, off_t size) {
   return as<int>(syscall(SYS_ftruncate, fd, size));
 }
+int raw_truncate(const char* path, off_t size) {
+  return as<int>(syscall(SYS_truncate, path, size));
+}
 int raw_fallocate(int fd, int mode, off_t offset, off_t length) {
   return as<int>(syscall(SYS_fallocate, fd, mode, offset, length));
 }
@@ -136,6 +139,15 @@ FILE* early_freopen(const char* path, const char* mode, FILE* file) {
 int early_mkostemps(char* path, int suffix, int flags) {
   return next<decltype(real.mkostemps)>("mkostemps")(path, suffix, flags);
 }
+void early_closefrom(int first) {
+  next<decltype(real.closefrom)>("closefrom")(first);
+}
+int early_open_2(const char* path, int flags) {
+  return next<decltype(real.open_2)>("__open_2")(path, flags);
+}
+int early_openat_2(int folder, const char* path, int flags) {
+  return next<decltype(real.openat_2)>("__openat_2")(folder, path, flags);
+}
 pid_t early_fork() {
   return next<decltype(real.fork)>("fork")();
 }
@@ -152,7 +164,10 @@ void find(Function& function, const char* name) {
 constinit Real real = {
     .open = raw_open,
     .openat = raw_openat,
+    .open_2 = early_open_2,
+    .openat_2 = early_openat_2,
     .close = raw_close,
+    .closefrom = early_closefrom,
     .close_range = raw_close_range,
     .read = raw_read,
     .pread = raw_pread,
@@ -168,6 +183,7 @@ constinit Real real = {
     .fsync = raw_fsync,
     .fdatasync = raw_fdatasync,
     .ftruncate = raw_ftruncate,
+    .truncate = raw_truncate,
     .fallocate = raw_fallocate,
     .posix_fallocate = raw_posix_fallocate,
     .copy_file_range = raw_copy_file_range,
@@ -188,7 +204,10 @@ void find_real() {
 #define SLUICE_FIND(name) find(real.name, #name)
   SLUICE_FIND(open);
   SLUICE_FIND(openat);
+  find(real.open_2, "__open_2");
+  find(real.openat_2, "__openat_2");
   SLUICE_FIND(close);
+  SLUICE_FIND(closefrom);
   SLUICE_FIND(close_range);
   SLUICE_FIND(read);
   SLUICE_FIND(pread);
@@ -204,6 +223,7 @@ void find_real() {
   SLUICE_FIND(fsync);
   SLUICE_FIND(fdatasync);
   SLUICE_FIND(ftruncate);
+  SLUICE_FIND(truncate);
   SLUICE_FIND(fallocate);
   SLUICE_FIND(posix_fallocate);
   SLUICE_FIND(copy_file_range);

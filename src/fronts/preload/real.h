@@ -11,7 +11,10 @@ namespace sluice::preload {
 struct Real {
   int (*open)(const char*, int, ...);
   int (*openat)(int, const char*, int, ...);
+  int (*open_2)(const char*, int);
+  int (*openat_2)(int, const char*, int);
   int (*close)(int);
+  void (*closefrom)(int);
   int (*close_range)(unsigned, unsigned, int);
   ssize_t (*read)(int, void*, size_t);
   ssize_t (*pread)(int, void*, size_t, off_t);
@@ -27,6 +30,7 @@ struct Real {
   int (*fsync)(int);
   int (*fdatasync)(int);
   int (*ftruncate)(int, off_t);
+  int (*truncate)(const char*, off_t);
   int (*fallocate)(int, int, off_t, off_t);
   int (*posix_fallocate)(int, off_t, off_t);
   ssize_t (*copy_file_range)(int, off_t*, int, off_t*, size_t, unsigned);

@@ -8,8 +8,8 @@ namespace {
 __attribute__((constructor)) void begin_process() {
   find_real();
   start();
-  if (is_active()) {
-    see_stdio();
+  if (is_active() && !see_stdio()) {
+    say("what stdio reads and writes passes no stage", "this libc is not known");
   }
 }
 

@@ -2,6 +2,7 @@
 // are changed instead, in those four places that read, write, seek and close a descriptor, and only where
 // they hold what they should: another libc is left alone.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,14 +32,13 @@ Seek libc_seek = nullptr;
 Close libc_close = nullptr;
 
 ssize_t file_read(FILE* file, void* data, ssize_t length) {
-  return managed(file->_fileno, SLUICE_READ) == nullptr
-             ? libc_read(file, data, length)
-             : ::read(file->_fileno, data, static_cast<size_t>(length));
+  return !managed(file->_fileno, SLUICE_READ) ? libc_read(file, data, length)
+                                              : ::read(file->_fileno, data, static_cast<size_t>(length));
 }
 
 // All of it, as libc does.
 ssize_t file_write(FILE* file, const void* data, ssize_t length) {
-  if (managed(file->_fileno, SLUICE_WRITE) == nullptr) {
+  if (!managed(file->_fileno, SLUICE_WRITE)) {
     return libc_write(file, data, length);
   }
   ssize_t done = 0;
@@ -58,12 +58,22 @@ ssize_t file_write(FILE* file, const void* data, ssize_t length) {
 }
 
 off64_t file_seek(FILE* file, off64_t offset, int whence) {
-  return managed(file->_fileno, SLUICE_SEEK) == nullptr ? libc_seek(file, offset, whence)
-                                                        : ::lseek(file->_fileno, offset, whence);
+  return !managed(file->_fileno, SLUICE_SEEK) ? libc_seek(file, offset, whence)
+                                              : ::lseek(file->_fileno, offset, whence);
 }
 
 int file_close(FILE* file) {
-  return ::close(file->_fileno);
+  const int fd = file->_fileno;
+  const bool ours = static_cast<unsigned>(fd) < most_descriptors && files[fd].load() != nullptr;
+  if (!ours) {
+    return libc_close(file);
+  }
+  // Closing a stream is no place at which a thread is cancelled; closing a descriptor is.
+  int before = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  const int out = ::close(fd);
+  pthread_setcancelstate(before, nullptr);
+  return out;
 }
 
 template <class Function>

@@ -24,6 +24,9 @@ struct Seen {
   std::array<Last, 2> last;  // reads, writes
 };
 
+// The state of a file for which there is no row any more.
+char no_row = 0;
+
 // Files that find none are counted in their row, without a pattern.
 Pool<Seen, 4096> pool;
 
@@ -37,7 +40,10 @@ void count_request(Seen* seen, AreaFile& row, const sluice_activity& activity) {
   const bool write = activity.operation == SLUICE_WRITE;
   Traffic& traffic = row.traffic[write ? 1 : 0];
   traffic.bytes.fetch_add(static_cast<std::uint64_t>(activity.result), relaxed);
-  const auto bits = static_cast<std::size_t>(std::bit_width(activity.length));
+  // Of a vector, or a copy by the kernel, only what was moved is known.
+  const std::uint64_t size =
+      activity.data == nullptr ? static_cast<std::uint64_t>(activity.result) : activity.length;
+  const auto bits = static_cast<std::size_t>(std::bit_width(size));
   traffic.sizes[bits < area_size_classes ? bits : area_size_classes - 1].fetch_add(1, relaxed);
   if (seen == nullptr) {
     return;
@@ -61,7 +67,7 @@ AreaFile* row_of(void* state, Seen*& seen) {
     seen = nullptr;
     return reinterpret_cast<AreaFile*>(bits & ~std::uintptr_t{1});
   }
-  seen = static_cast<Seen*>(state);
+  seen = state == &no_row ? nullptr : static_cast<Seen*>(state);
   return seen == nullptr ? nullptr : seen->row;
 }
 
@@ -69,7 +75,10 @@ void* begin_file(const char* path, std::uint32_t flags) {
   Area* area = this_area();
   AreaFile* row = area == nullptr ? nullptr : area->file(path);
   if (row == nullptr) {
-    return nullptr;
+    if (area != nullptr) {
+      area->left_out.fetch_add(1, relaxed);
+    }
+    return &no_row;
   }
   row->flags.fetch_or(flags, relaxed);
   Seen* seen = pool.take();
