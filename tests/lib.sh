@@ -22,6 +22,13 @@ need() { # command...
   done
 }
 
+# Skips where what is preloaded has a sanitizer in it, which other programs cannot take.
+need_preload() {
+  if nm --dynamic "$SLUICE_BUILD/lib/libsluice-preload.so" | grep -qE '__(asan|tsan|ubsan)_'; then
+    skip "the library to be preloaded has a sanitizer in it"
+  fi
+}
+
 # Runs a command; its output is then in the files stdout and stderr, its exit status in $status.
 run() { # command...
   status=0

@@ -239,17 +239,12 @@ void note_highest(int fd) {
   }
 }
 
-// One user less; the last one's stages let go of what they remember.
-void release(File* file) {
-  if (file != nullptr && file->users.fetch_sub(1) == 1) {
-    abandon(*file);
-  }
-}
-
 // Takes a descriptor's place, and whoever had it out of it.
 void put(int fd, File* file) {
   note_highest(fd);
-  release(files[fd].exchange(file));
+  if (File* before = files[fd].exchange(file); before != nullptr) {
+    release(before);
+  }
 }
 
 }  // namespace
@@ -311,8 +306,10 @@ bool is_active() {
   return active.load(std::memory_order_relaxed);
 }
 
-Held::~Held() {
-  release(file_);
+void release(File* file) {
+  if (file->users.fetch_sub(1) == 1) {
+    abandon(*file);
+  }
 }
 
 // One that nobody has any more may be another's already: it counts only while it is in the table.

@@ -25,6 +25,9 @@ struct File {
 
 extern constinit std::atomic<File*> files[most_descriptors];
 
+// One user less; the last one's stages let go of what they remember.
+void release(File* file);
+
 // A file for the length of a call: it stays what it is, also when its descriptor is closed meanwhile.
 class Held {
  public:
@@ -32,7 +35,11 @@ class Held {
   explicit Held(File* file) : file_(file) {}
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
-  ~Held();
+  ~Held() {
+    if (file_ != nullptr) [[unlikely]] {
+      release(file_);
+    }
+  }
   explicit operator bool() const { return file_ != nullptr; }
   File& operator*() const { return *file_; }
   File* operator->() const { return file_; }
