@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/intent_input.h"
 #include "cli/verb.h"
 #include "run/account.h"
@@ -171,7 +172,13 @@ Result<Output> run(const Context& context) {
   }
   const Account account = account_of(shared.area(), ended->seconds);
   if (!context.options.flag("quiet")) {
-    const std::string text = account_text(account, style_of(STDERR_FILENO, ColourChoice::automatic));
+    const bool counted = std::any_of(rules.begin(), rules.end(), [](const Stacked& rule) {
+      return std::find(rule.stages.begin(), rule.stages.end(), "stats") != rule.stages.end();
+    });
+    const std::string text = counted
+                                 ? account_text(account, style_of(STDERR_FILENO, ColourChoice::automatic))
+                                 : fmt::format("sluice: it took {}; --stage stats would tell what it did\n",
+                                               human_duration(account.seconds));
     [[maybe_unused]] const ssize_t told = sys().write(STDERR_FILENO, text.data(), text.size());
   }
   if (json_to) {
