@@ -47,7 +47,6 @@ struct AreaFile {
   std::atomic<std::uint32_t> state = 0;  // 0 free, 1 being made, 2 there
   std::uint32_t path = 0;                // offset in `paths`
   std::uint32_t path_size = 0;
-  std::atomic<std::uint32_t> flags = 0;  // of all opens together
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> calls = {};
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> failures = {};
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> nanoseconds = {};

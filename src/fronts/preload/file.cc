@@ -352,7 +352,6 @@ File* begin(int folder, const char* path, int flags) {
   }
   file->users = 1;
   file->stack = stack;
-  file->flags = flags;
   file->states = {};
   std::memcpy(file->path, whole, std::strlen(whole) + 1);
   return file;

@@ -18,7 +18,6 @@ inline constexpr unsigned most_descriptors = 65536;  // those above are not mana
 struct File {
   std::atomic<unsigned> users = 0;  // descriptors, and calls under way; 0 = nobody's
   const Stack* stack = nullptr;
-  int flags = 0;
   FileStates states = {};
   char path[longest_path] = {};
 };

@@ -38,9 +38,6 @@ struct Opening {
   const char* path;
   const char* mode;
   FILE* stream;
-  char* temporary;
-  int suffix;
-  int flags;
 };
 
 std::int64_t open_stream(void* context) {
@@ -48,6 +45,27 @@ std::int64_t open_stream(void* context) {
   self.stream = self.stream == nullptr ? real.fopen(self.path, self.mode)
                                        : real.freopen(self.path, self.mode, self.stream);
   return self.stream == nullptr ? -1 : self.stream->_fileno;
+}
+
+struct Temporary {
+  char* path;
+  int suffix;
+  int flags;
+  File& file;
+};
+
+// The file is called by its name, not by what that was made from, which is as long.
+std::int64_t open_temporary(void* context) {
+  const auto& self = *static_cast<const Temporary*>(context);
+  const int fd = real.mkostemps(self.path, self.suffix, self.flags);
+  const char* slash = std::strrchr(self.path, '/');
+  const char* name = slash == nullptr ? self.path : slash + 1;
+  const std::size_t length = std::strlen(name);
+  const std::size_t whole = std::strlen(self.file.path);
+  if (fd >= 0 && length <= whole) {
+    std::memcpy(self.file.path + whole - length, name, length);
+  }
+  return fd;
 }
 
 // Flags that a mode of stdio means; -1 where it is none.
@@ -107,15 +125,9 @@ SLUICE_EXPORT int mkostemps(char* path, int suffix, int flags) {
   if (file == nullptr) {
     return real.mkostemps(path, suffix, flags);
   }
-  Opening one{
-      .path = path, .mode = nullptr, .stream = nullptr, .temporary = path, .suffix = suffix, .flags = flags};
-  const auto fd = act_open(
-      *file, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | flags, 0600,
-      [](void* context) -> std::int64_t {
-        const auto& self = *static_cast<const Opening*>(context);
-        return real.mkostemps(self.temporary, self.suffix, self.flags);
-      },
-      &one);
+  Temporary one{.path = path, .suffix = suffix, .flags = flags, .file = *file};
+  const auto fd =
+      act_open(*file, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | flags, 0600, open_temporary, &one);
   return static_cast<int>(fd);
 }
 SLUICE_EXPORT int mkstemp(char* path) {
@@ -148,7 +160,7 @@ SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {
     }
     return out;
   }
-  Opening one{.path = path, .mode = mode, .stream = nullptr, .temporary = nullptr, .suffix = 0, .flags = 0};
+  Opening one{.path = path, .mode = mode, .stream = nullptr};
   act_open(*file, AT_FDCWD, path, flags, 0666, open_stream, &one);
   return one.stream;
 }
@@ -172,7 +184,7 @@ SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
   if (file == nullptr) {
     return real.freopen(path, mode, stream);
   }
-  Opening one{.path = path, .mode = mode, .stream = stream, .temporary = nullptr, .suffix = 0, .flags = 0};
+  Opening one{.path = path, .mode = mode, .stream = stream};
   return act_open(*file, AT_FDCWD, path, flags, 0666, open_stream, &one) < 0 ? nullptr : one.stream;
 }
 SLUICE_ALIAS(FILE*, freopen64, freopen, (const char*, const char*, FILE*));

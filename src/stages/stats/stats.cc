@@ -71,7 +71,7 @@ AreaFile* row_of(void* state, Seen*& seen) {
   return seen == nullptr ? nullptr : seen->row;
 }
 
-void* begin_file(const char* path, std::uint32_t flags) {
+void* begin_file(const char* path) {
   Area* area = this_area();
   AreaFile* row = area == nullptr ? nullptr : area->file(path);
   if (row == nullptr) {
@@ -80,7 +80,6 @@ void* begin_file(const char* path, std::uint32_t flags) {
     }
     return &no_row;
   }
-  row->flags.fetch_or(flags, relaxed);
   Seen* seen = pool.take();
   if (seen == nullptr) {
     return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(row) | 1);
@@ -99,7 +98,7 @@ std::int64_t act(void*, void** file_state, sluice_activity* activity, const slui
   const std::int64_t result = next->act(next, activity);
   const std::uint64_t spent = now() - begin;
   if (*file_state == nullptr && (activity->operation != SLUICE_OPEN || result >= 0)) {
-    *file_state = begin_file(activity->path, static_cast<std::uint32_t>(activity->flags));
+    *file_state = begin_file(activity->path);
   }
   Seen* seen = nullptr;
   AreaFile* row = row_of(*file_state, seen);
