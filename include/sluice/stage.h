@@ -31,10 +31,20 @@ enum sluice_operation {
   SLUICE_SYNC,     /* flags: 1 = the data alone */
   SLUICE_TRUNCATE, /* length */
   SLUICE_ALLOCATE, /* offset, length, flags (mode of fallocate) */
-  SLUICE_OPERATIONS
+  SLUICE_OPERATIONS,
+
+  /* Not the program's: something that passes no stage is about to look at the file. Whoever keeps something
+   * back writes it out now. flags: SLUICE_SETTLE_... The result is 0. */
+  SLUICE_SETTLE = 16
 };
 #define SLUICE_BIT(operation) (UINT32_C(1) << (operation))
+/* Of all that a program does. */
 #define SLUICE_ALL (SLUICE_BIT(SLUICE_OPERATIONS) - 1)
+
+#define SLUICE_SETTLE_POSITION 1 /* the kernel's position of the file is to be right, too */
+#define SLUICE_SETTLE_RETIRE 3   /* and nothing of this open file is kept back from now on */
+#define SLUICE_SETTLE_LOCK 4     /* only somebody who has the file open may be about to look */
+#define SLUICE_SETTLE_LEAVE 8    /* this process lets go of it, others that share it may not */
 
 /* Read or write where the file's own position is, and move it. */
 #define SLUICE_AT_POSITION INT64_C(-1)

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/help.h"
 #include "cli/verb.h"
+#include "run/recover.h"
 
 namespace sluice {
 namespace {
@@ -112,6 +113,11 @@ Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
                         .config = config,
                         .style = style_of(STDOUT_FILENO, choice),
                         .json = !verb.runs_program && options.flag("json")};
+  if (verb.name != "recover") {
+    for (const Recovered& one : recover_leftovers()) {
+      log::warn("{}", describe(one));
+    }
+  }
   SLUICE_TRY(const Output output, verb.run(context));
   if (WIFSIGNALED(output.ended)) {
     end_by(WTERMSIG(output.ended));

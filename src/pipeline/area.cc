@@ -1,5 +1,9 @@
 #include "pipeline/area.h"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cstring>
 
 namespace sluice {
@@ -38,7 +42,10 @@ void set_area(Area* area) {
 bool is_area(const void* memory, std::size_t bytes) {
   const auto* area = static_cast<const Area*>(memory);
   return bytes >= sizeof(Area) && area->magic == area_magic && area->version == area_version &&
-         area->bytes == bytes && area->files + area_files * sizeof(AreaFile) <= bytes;
+         area->bytes == bytes && area->files + area_files * sizeof(AreaFile) <= bytes &&
+         (area->buffers == 0 || (area->block_count <= most_blocks &&
+                                 area->buffers + area_buffers * sizeof(Buffer) <= area->blocks &&
+                                 area->blocks + area->block_count * block_stride <= bytes));
 }
 
 std::span<const AreaRule> Area::all_rules() const {
@@ -104,6 +111,107 @@ AreaFile* Area::file(std::string_view path) {
     return &row;
   }
   return nullptr;
+}
+
+std::span<Buffer> Area::all_buffers() {
+  return {at<Buffer>(this, buffers), buffers == 0 ? 0 : area_buffers};
+}
+
+namespace {
+
+// Sets all that is said of an open file. Its lock and generation stay.
+void clear(Buffer& buffer) {
+  buffer.writes = 0;
+  buffer.length = 0;
+  buffer.base = 0;
+  buffer.end = 0;
+  buffer.position = -1;
+  buffer.nested = -1;
+  buffer.wait = 0;
+  buffer.poor = 0;
+  buffer.retired = false;
+  buffer.leased = false;
+  buffer.held = 0;
+}
+
+}  // namespace
+
+Buffer* Area::take_buffer(pid_t process, std::uint64_t started) {
+  const std::span<Buffer> all = all_buffers();
+  const std::uint32_t first = next_buffer.load(std::memory_order_relaxed);
+  // Those of processes that ended without a word are looked for when there are no others.
+  for (const bool of_dead : {false, true}) {
+    for (std::uint32_t i = 0; i < all.size(); ++i) {
+      const std::uint32_t index = (first + i) % area_buffers;
+      Buffer& buffer = all[index];
+      std::uint32_t generation = buffer.generation.load(std::memory_order_acquire);
+      const bool taken = (generation & 1) != 0;
+      if (taken && (!of_dead || buffer.block != 0 || is_alive(buffer))) {
+        continue;
+      }
+      if (buffer.generation.compare_exchange_strong(generation, generation + (taken ? 2 : 1))) {
+        clear(buffer);
+        buffer.process = process;
+        buffer.started = started;
+        next_buffer.store(index + 1, std::memory_order_relaxed);
+        return &buffer;
+      }
+    }
+  }
+  return nullptr;
+}
+
+void Area::give_back(Buffer& buffer) {
+  buffer.generation.fetch_add(1, std::memory_order_release);
+}
+
+BlockHead& Area::head_of(const Buffer& buffer) {
+  return *at<BlockHead>(this, blocks + (buffer.block - 1) * block_stride);
+}
+
+std::byte* Area::bytes_of(const Buffer& buffer) {
+  return at<std::byte>(this, blocks + (buffer.block - 1) * block_stride + block_head_bytes);
+}
+
+std::uint32_t Area::take_block() {
+  for (const std::uint32_t wanted : {1U, 0U}) {
+    for (std::uint32_t i = 0; i < block_count; ++i) {
+      std::uint32_t state = wanted;
+      if (block_states[i].state.load(std::memory_order_relaxed) != wanted ||
+          !block_states[i].state.compare_exchange_strong(state, 2)) {
+        continue;
+      }
+      if (wanted == 1) {
+        return i + 1;
+      }
+      // Without this a file system of memory that is full would end the program.
+      const auto fd =
+          static_cast<int>(syscall(SYS_openat, AT_FDCWD, own_path.data(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+      const long failed =
+          fd < 0 ? -1 : syscall(SYS_fallocate, fd, 0, blocks + i * block_stride, block_stride);
+      if (fd >= 0) {
+        syscall(SYS_close, fd);
+      }
+      if (failed == 0) {
+        return i + 1;
+      }
+      block_states[i].state.store(0);
+      return 0;
+    }
+  }
+  return 0;
+}
+
+void Area::count_flush(const Buffer& buffer) {
+  kept_writes.fetch_add(buffer.writes, std::memory_order_relaxed);
+  kept_bytes.fetch_add(buffer.length, std::memory_order_relaxed);
+  kept_flushes.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Area::give_block_back(Buffer& buffer) {
+  const std::uint32_t index = buffer.block.exchange(0) - 1;
+  block_states[index].state.store(1, std::memory_order_release);
+  keeping.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace sluice

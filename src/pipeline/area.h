@@ -13,12 +13,13 @@
 #include <string_view>
 
 #include "base/pattern.h"
+#include "pipeline/buffers.h"
 #include "pipeline/stack.h"
 
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 2;
+inline constexpr std::uint32_t area_version = 3;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -63,6 +64,23 @@ struct Area {
   std::uint64_t text = 0;
   std::uint64_t paths = 0;
   std::uint64_t files = 0;
+  std::uint64_t buffers = 0;  // 0 = nothing is kept back in this run
+  std::uint64_t blocks = 0;   // not in memory before somebody takes one
+  std::uint32_t block_count = 0;
+  std::uint32_t mount_count = 0;
+  std::array<AreaMount, most_mounts> mounts = {};
+  std::array<AreaBlock, most_blocks> block_states = {};
+  std::array<char, 64> own_path = {};      // of its file
+  std::uint64_t process_space = 0;         // in which the numbers of processes are meant
+  pid_t keeper = 0;                        // the process that runs the program
+  pid_t keeper_thread = 0;                 // whom the kernel tells that somebody wants to open a leased file
+  std::array<char, 64> keeper_name = {};   // its socket, in the abstract name space
+  std::atomic<std::uint32_t> over = 0;     // 1 = nothing is kept back any more
+  std::atomic<std::uint32_t> keeping = 0;  // buffers that have a block
+  std::atomic<std::uint64_t> kept_writes = 0;  // writes of programs that were kept back
+  std::atomic<std::uint64_t> kept_bytes = 0;
+  std::atomic<std::uint64_t> kept_flushes = 0;  // writes that were made of them
+  std::atomic<std::uint32_t> next_buffer = 0;   // where to look for a free one
   std::atomic<std::uint32_t> paths_used = 0;
   std::atomic<std::uint32_t> processes = 0;  // that mapped it
   std::atomic<std::uint64_t> left_out = 0;   // opens of files for which there was no row
@@ -79,6 +97,21 @@ struct Area {
   [[nodiscard]] std::string_view path_of(const AreaFile& file) const;
   // The row of a file, made where it was not there; null where all are taken.
   AreaFile* file(std::string_view path);
+
+  [[nodiscard]] std::span<Buffer> all_buffers();
+  // One that is nobody's, with a generation of its own; null where all are taken.
+  Buffer* take_buffer(pid_t process, std::uint64_t started);
+  // REQUIRES: its lock, and it has no block.
+  static void give_back(Buffer& buffer);
+  // The memory of a buffer. REQUIRES: it has a block.
+  [[nodiscard]] BlockHead& head_of(const Buffer& buffer);
+  [[nodiscard]] std::byte* bytes_of(const Buffer& buffer);
+  // The number of one, and one, with memory for sure; 0 where there is none.
+  std::uint32_t take_block();
+  // What is kept back is written now, by one write.
+  void count_flush(const Buffer& buffer);
+  // REQUIRES: its lock, and nothing is in it.
+  void give_block_back(Buffer& buffer);
 };
 
 // Of this process; null where there is none.

@@ -33,6 +33,8 @@ std::int64_t perform(const Calls& calls, sluice_activity& activity) {
       return calls.ftruncate(fd, static_cast<off_t>(activity.length));
     case SLUICE_ALLOCATE:
       return calls.fallocate(fd, activity.flags, offset, static_cast<off_t>(activity.length));
+    case SLUICE_SETTLE:
+      return 0;
     case SLUICE_OPERATIONS:
       break;
   }
@@ -138,7 +140,10 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
   members_[count_++] = member;
   operations_ |= member.stage->operations;
   const std::string_view changes = member.stage->interference;
-  interferes_ = interferes_ || (changes != "none" && changes != "timing");
+  const bool interferes = changes != "none" && changes != "timing";
+  needs_data_ = needs_data_ || interferes;
+  // One that can be told to settle leaves things as if it were not there.
+  interferes_ = interferes_ || (interferes && (member.stage->operations & SLUICE_BIT(SLUICE_SETTLE)) == 0);
   foreign_ = foreign_ || name.find('/') != std::string_view::npos;
   return true;
 }

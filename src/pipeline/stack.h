@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -30,6 +31,14 @@ struct Calls {
   int (*fallocate)(int, int, off_t, off_t);
 };
 
+// Whether an address can be a program's memory at all: what is surely none is left to the kernel, which says
+// EFAULT.
+inline bool is_memory(const void* data, std::size_t length) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  return address >= 65536 && length < (std::uintptr_t{1} << 47) &&
+         address + length <= (std::uintptr_t{1} << 47);
+}
+
 // What the stages remember of one open file.
 using FileStates = std::array<void*, most_stages>;
 
@@ -43,7 +52,9 @@ class Stack {
   // a library, which has a '/'. False where it cannot be, with the reason in `error`.
   bool add(std::string_view spec, std::span<const sluice_stage* const> known, std::span<char> error);
   [[nodiscard]] std::size_t size() const { return count_; }
-  // Whether any of them changes calls or data: then no byte may go around them.
+  // Whether any of them changes calls or data, and so needs to see all bytes.
+  [[nodiscard]] bool needs_data() const { return needs_data_; }
+  // The same of those that cannot be told to settle: no byte may ever go around them.
   [[nodiscard]] bool interferes() const { return interferes_; }
   // Whether any of them came from a library.
   [[nodiscard]] bool is_foreign() const { return foreign_; }
@@ -62,6 +73,7 @@ class Stack {
   std::array<Member, most_stages> members_;
   std::size_t count_ = 0;
   std::uint32_t operations_ = 0;
+  bool needs_data_ = false;
   bool interferes_ = false;
   bool foreign_ = false;
 };

@@ -105,6 +105,7 @@ Account account_of(Area& area, double seconds) {
               .processes = area.processes,
               .left_out = area.left_out,
               .unmanaged = area.unmanaged,
+              .kept = {.writes = area.kept_writes, .bytes = area.kept_bytes, .flushes = area.kept_flushes},
               .seconds = seconds};
   for (auto& [path, sum] : sums) {
     // One that was inherited and only closed again tells nothing.
@@ -122,6 +123,13 @@ Account account_of(Area& area, double seconds) {
   std::stable_sort(out.files.begin(), out.files.end(),
                    [](const FileAccount& a, const FileAccount& b) { return a.seconds > b.seconds; });
   return out;
+}
+
+std::string kept_text(const Account& account) {
+  const KeptAccount& kept = account.kept;
+  return kept.writes == 0 ? ""
+                          : fmt::format("sluice: {} writes of {} in all were merged into {}\n", kept.writes,
+                                        human_size(kept.bytes), kept.flushes);
 }
 
 std::string account_text(const Account& account, const Style& style) {
@@ -177,11 +185,14 @@ Json account_json(const Account& account) {
                      {"failures", file.failures},
                      {"seconds", file.seconds}});
   }
-  return {{"files", std::move(files)},
-          {"processes", account.processes},
-          {"left_out", account.left_out},
-          {"unmanaged", account.unmanaged},
-          {"seconds", account.seconds}};
+  return {
+      {"files", std::move(files)},
+      {"processes", account.processes},
+      {"left_out", account.left_out},
+      {"unmanaged", account.unmanaged},
+      {"kept",
+       {{"writes", account.kept.writes}, {"bytes", account.kept.bytes}, {"flushes", account.kept.flushes}}},
+      {"seconds", account.seconds}};
 }
 
 }  // namespace sluice

@@ -58,23 +58,6 @@ constexpr std::uint64_t aligned(std::uint64_t offset) {
   return (offset + 63) / 64 * 64;
 }
 
-// Of runs that were killed: those whose lock nobody holds.
-void remove_leftovers() {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string path = entry.path().string();
-    if (!entry.path().filename().string().starts_with(prefix)) {
-      continue;
-    }
-    const UniqueFd fd(sys().open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0));
-    struct stat found {};
-    if (fd && fstat(fd.get(), &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid() &&
-        flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
-      sys().unlink(path.c_str());
-    }
-  }
-}
-
 template <class T>
 void copy_to(Area* area, std::uint64_t offset, const T& from) {
   if (!from.empty()) {
@@ -82,14 +65,57 @@ void copy_to(Area* area, std::uint64_t offset, const T& from) {
   }
 }
 
+// Of "NAME:PARAMETERS".
+std::string_view name_of(std::string_view spec) {
+  return spec.substr(0, spec.find(':'));
+}
+
+const sluice_stage* find_stage(std::string_view spec) {
+  for (const sluice_stage* stage : stages()) {
+    if (stage->name == name_of(spec)) {
+      return stage;
+    }
+  }
+  return nullptr;
+}
+
+bool keeps_back(const sluice_stage* stage) {
+  return stage != nullptr && (stage->operations & SLUICE_BIT(SLUICE_SETTLE)) != 0;
+}
+
 }  // namespace
+
+bool keeps_back(const std::vector<std::string>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [](const std::string& spec) { return keeps_back(find_stage(spec)); });
+}
+
+std::vector<std::string> leftover_areas() {
+  std::vector<std::string> out;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().filename().string().starts_with(prefix)) {
+      out.push_back(entry.path().string());
+    }
+  }
+  return out;
+}
 
 Status check_stages(const std::vector<std::string>& stages_wanted) {
   Stack stack;
   if (std::count(stages_wanted.begin(), stages_wanted.end(), "stats") > 1) {
     return bad_input("stats can stand in a stack once", "leave one of them out");
   }
+  // What is kept back may be written by the keeper, which has none of the stages below.
+  const std::string* keeping = nullptr;
   for (const std::string& spec : stages_wanted) {
+    const sluice_stage* stage = find_stage(spec);
+    const std::string_view changes = stage == nullptr ? "data" : stage->interference;
+    if (keeping != nullptr && (changes == "data" || keeps_back(stage))) {
+      return bad_input(fmt::format("{} cannot stand below {}", name_of(spec), name_of(*keeping)),
+                       "name the one that keeps data back last");
+    }
+    keeping = keeps_back(stage) ? &spec : keeping;
     if (spec.find('\n') != std::string::npos) {
       return bad_input("a stage has a line break in its name");
     }
@@ -101,7 +127,8 @@ Status check_stages(const std::vector<std::string>& stages_wanted) {
   return {};
 }
 
-Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules) {
+Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint64_t memory,
+                                    const std::vector<AreaMount>& mounts) {
   std::set<std::vector<std::string>> different;
   for (const Stacked& rule : rules) {
     different.insert(rule.stages);
@@ -120,8 +147,16 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules) {
   header.paths = aligned(header.text + layout.text.size());
   header.files = aligned(header.paths + area_paths);
   header.bytes = aligned(header.files + area_files * sizeof(AreaFile));
-
-  remove_leftovers();
+  std::uint64_t needed = header.bytes;
+  if (memory > 0) {
+    constexpr std::uint64_t page = 4096;
+    header.buffers = header.bytes;
+    header.blocks = (header.buffers + area_buffers * sizeof(Buffer) + page - 1) / page * page;
+    header.block_count =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(memory / block_bytes, 1, most_blocks));
+    header.bytes = header.blocks + header.block_count * block_stride;
+    needed = header.blocks;
+  }
   SharedArea out;
   // It has no name before it is locked: whoever clears up must not find it then.
   out.fd_ = UniqueFd(sys().open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
@@ -134,17 +169,21 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules) {
   getrlimit(RLIMIT_FSIZE, &limit);
   const rlimit raised{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
   setrlimit(RLIMIT_FSIZE, &raised);
-  const int number = posix_fallocate(out.fd_.get(), 0, static_cast<off_t>(header.bytes));
+  int number = posix_fallocate(out.fd_.get(), 0, static_cast<off_t>(needed));
+  // The blocks get their memory when somebody takes them.
+  if (number == 0 && ftruncate(out.fd_.get(), static_cast<off_t>(header.bytes)) != 0) {
+    number = errno;
+  }
   setrlimit(RLIMIT_FSIZE, &limit);
   if (number != 0) {
-    return fail(number, fmt::format("no room for {} in {}", human_size(header.bytes), folder));
+    return fail(number, fmt::format("no room for {} in {}", human_size(needed), folder));
   }
-  void* memory = mmap(nullptr, header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out.fd_.get(), 0);
-  if (memory == MAP_FAILED) {
+  void* mapped = mmap(nullptr, header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out.fd_.get(), 0);
+  if (mapped == MAP_FAILED) {
     return Errno().fail(fmt::format("cannot map a file in {}", folder));
   }
   out.bytes_ = header.bytes;
-  out.area_ = new (memory) Area;
+  out.area_ = new (mapped) Area;
   out.area_->rule_count = header.rule_count;
   out.area_->bytes = header.bytes;
   out.area_->rules = header.rules;
@@ -152,10 +191,21 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules) {
   out.area_->text = header.text;
   out.area_->paths = header.paths;
   out.area_->files = header.files;
+  out.area_->buffers = header.buffers;
+  out.area_->blocks = header.blocks;
+  out.area_->block_count = header.block_count;
+  out.area_->process_space = process_space();
+  for (Buffer& buffer : out.area_->all_buffers()) {
+    new (&buffer) Buffer;
+  }
+  for (const AreaMount& mount : mounts) {
+    out.area_->mounts[out.area_->mount_count++] = mount;
+  }
   copy_to(out.area_, header.rules, layout.rules);
   copy_to(out.area_, header.tokens, layout.tokens);
   copy_to(out.area_, header.text, layout.text);
   const std::string path = fmt::format("{}/{}{}-{:08x}", folder, prefix, getpid(), std::random_device{}());
+  std::memcpy(out.area_->own_path.data(), path.c_str(), path.size() + 1);
   if (linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", out.fd_.get()).c_str(), AT_FDCWD, path.c_str(),
              AT_SYMLINK_FOLLOW) != 0) {
     return Errno().fail(fmt::format("cannot make {}", quote(path)));
@@ -171,10 +221,14 @@ SharedArea::SharedArea(SharedArea&& other) noexcept
       bytes_(std::exchange(other.bytes_, 0)) {}
 
 SharedArea::~SharedArea() {
+  bool left = false;
   if (area_ != nullptr) {
+    for (const Buffer& buffer : area_->all_buffers()) {
+      left = left || (buffer.block != 0 && buffer.length > 0);
+    }
     munmap(area_, bytes_);
   }
-  if (!path_.empty()) {
+  if (!path_.empty() && !left) {
     sys().unlink(path_.c_str());
   }
 }

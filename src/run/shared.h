@@ -17,14 +17,21 @@ struct Stacked {
   std::vector<std::string> stages;
 };
 
-// Whether every stage is there and takes its parameters.
+// Whether every stage is there, takes its parameters, and they can stand in this order.
 Status check_stages(const std::vector<std::string>& stages);
+// Whether any of them keeps something back.
+bool keeps_back(const std::vector<std::string>& stages);
+
+// Files of runs that may be over.
+std::vector<std::string> leftover_areas();
 
 class SharedArea {
  public:
   // The first that matches a file counts. The file is in memory, this user's alone, and gone with this
-  // object.
-  static Result<SharedArea> make(const std::vector<Stacked>& rules);
+  // object, except where something is left in it that could not be written. Stages may keep `memory` bytes
+  // back of files, strictly on `mounts`.
+  static Result<SharedArea> make(const std::vector<Stacked>& rules, std::uint64_t memory = 0,
+                                 const std::vector<AreaMount>& mounts = {});
   SharedArea(SharedArea&& other) noexcept;
   SharedArea& operator=(SharedArea&&) = delete;
   SharedArea(const SharedArea&) = delete;

@@ -15,7 +15,9 @@
 #include "cli/intent_input.h"
 #include "cli/verb.h"
 #include "run/account.h"
+#include "run/keeper.h"
 #include "run/launch.h"
+#include "run/mounts.h"
 #include "run/shared.h"
 
 namespace sluice {
@@ -41,7 +43,13 @@ constexpr Option option_quiet = {.name = "quiet",
                                  .letter = 'q',
                                  .type = OptionType::flag,
                                  .help = "no account on standard error at the end"};
-constexpr std::array rows = {&option_rules, &option_stage, &option_files, &option_quiet};
+constexpr Option option_memory = {.name = "memory",
+                                  .type = OptionType::size,
+                                  .argument = "SIZE",
+                                  .range = "1M..1G",
+                                  .fallback = "64M",
+                                  .help = "how much stages may keep back of all files together, in memory"};
+constexpr std::array rows = {&option_rules, &option_stage, &option_files, &option_memory, &option_quiet};
 
 constexpr std::array examples = {
     Example{"sluice run -- tar cf /tmp/etc.tar /etc", "What tar reads and writes, file by file."},
@@ -159,12 +167,26 @@ Result<Output> run(const Context& context) {
   }
   SLUICE_TRY(const UniqueFd json_to, open_json(context.options.text("json")));
   SLUICE_TRY(const std::string library, preload_library());
-  SLUICE_TRY(const SharedArea shared, SharedArea::make(rules));
+  const bool keeps =
+      std::any_of(rules.begin(), rules.end(), [](const Stacked& rule) { return keeps_back(rule.stages); });
+  std::vector<AreaMount> mounts;
+  if (keeps) {
+    SLUICE_TRY(mounts, local_mounts(context.config));
+  }
+  const std::uint64_t memory = context.options.count("memory");
+  SLUICE_TRY(const SharedArea shared, SharedArea::make(rules, keeps ? memory : 0, mounts));
+  Keeper keeper(shared.area());
+  if (keeps) {
+    SLUICE_CHECK(keeper.start());
+  }
   const std::string before = environment("LD_PRELOAD");
   const auto ended = launch(context.options.operands(),
                             {{"LD_PRELOAD", before.empty() ? library : fmt::format("{}:{}", library, before)},
                              {"SLUICE_RUN", shared.path()}});
   Output out;
+  for (const Recovered& one : keeps ? keeper.finish() : std::vector<Recovered>()) {
+    log::warn("run: {}", describe(one));
+  }
   if (!ended) {
     log::error("run: {}", ended.error().text());
     out.status = ended.error().number == ENOENT ? not_found : cannot_run;
@@ -175,10 +197,13 @@ Result<Output> run(const Context& context) {
     const bool counted = std::any_of(rules.begin(), rules.end(), [](const Stacked& rule) {
       return std::find(rule.stages.begin(), rule.stages.end(), "stats") != rule.stages.end();
     });
-    const std::string text = counted
-                                 ? account_text(account, style_of(STDERR_FILENO, ColourChoice::automatic))
-                                 : fmt::format("sluice: it took {}; --stage stats would tell what it did\n",
-                                               human_duration(account.seconds));
+    std::string text = kept_text(account);
+    if (counted) {
+      text = account_text(account, style_of(STDERR_FILENO, ColourChoice::automatic)) + text;
+    } else if (text.empty()) {
+      text = fmt::format("sluice: it took {}; --stage stats would tell what it did\n",
+                         human_duration(account.seconds));
+    }
     [[maybe_unused]] const ssize_t told = sys().write(STDERR_FILENO, text.data(), text.size());
   }
   if (json_to) {

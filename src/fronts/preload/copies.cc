@@ -18,9 +18,11 @@
 using sluice::preload::act;
 using sluice::preload::File;
 using sluice::preload::files;
+using sluice::preload::is_keeping;
 using sluice::preload::managed;
 using sluice::preload::most_descriptors;
 using sluice::preload::real;
+using sluice::preload::settle;
 
 namespace {
 
@@ -79,6 +81,10 @@ struct Copy {
 };
 
 ssize_t seen_copy(Copy& one) {
+  if (is_keeping()) {
+    settle(one.in, SLUICE_SETTLE_POSITION);
+    settle(one.out, SLUICE_SETTLE_POSITION);
+  }
   const auto in = managed(one.in, SLUICE_READ);
   const auto out = managed(one.out, SLUICE_WRITE);
   if (!in && !out) {
@@ -143,6 +149,10 @@ SLUICE_EXPORT ssize_t splice(int in, off64_t* in_offset, int out, off64_t* out_o
     errno = EINVAL;
     return -1;
   }
+  if (is_keeping()) {
+    settle(in, SLUICE_SETTLE_POSITION);
+    settle(out, SLUICE_SETTLE_POSITION);
+  }
   return real.splice(in, in_offset, out, out_offset, length, flags);
 }
 
@@ -159,6 +169,10 @@ SLUICE_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   if (from_another && (interferes(fd) || interferes(source))) {
     errno = EOPNOTSUPP;
     return -1;
+  }
+  if (is_keeping()) {
+    settle(fd, SLUICE_SETTLE_POSITION);
+    settle(source, SLUICE_SETTLE_POSITION);
   }
   return real.ioctl(fd, request, argument);
 }

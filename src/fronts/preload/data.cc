@@ -11,12 +11,14 @@
 #include "fronts/preload/file.h"
 #include "pipeline/pool.h"
 
+using sluice::is_memory;
 using sluice::preload::abandon;
 using sluice::preload::act;
 using sluice::preload::begin;
 using sluice::preload::File;
 using sluice::preload::managed;
 using sluice::preload::real;
+using sluice::preload::settle;
 
 namespace {
 
@@ -53,7 +55,7 @@ ssize_t total_of(const iovec* parts, int count) {
   return static_cast<ssize_t>(out);
 }
 
-// Stages that leave data and calls alone see the whole vector as the kernel takes it.
+// Stages that leave data and calls alone, or can settle, see the whole vector as the kernel takes it.
 struct Vector {
   int fd;
   const iovec* parts;
@@ -110,17 +112,23 @@ ssize_t as_one(File& file, const Vector& one, std::size_t total, char* buffer) {
 
 ssize_t vector_as(File& file, Vector one) {
   const auto operation = one.write ? SLUICE_WRITE : SLUICE_READ;
-  if (!file.stack->interferes()) {
-    return act(file, operation, one.fd, 0, one.offset, perform_vector, &one);
+  const auto whole = [&] { return act(file, operation, one.fd, 0, one.offset, perform_vector, &one); };
+  if (!file.stack->needs_data() || !is_memory(one.parts, sizeof one.parts[0])) {
+    return whole();
   }
   const ssize_t total = total_of(one.parts, one.count);
   if (total < 0) {
     return -1;
   }
+  if (!std::all_of(one.parts, one.parts + one.count, [](const iovec& part) {
+        return part.iov_len == 0 || is_memory(part.iov_base, part.iov_len);
+      })) {
+    return whole();
+  }
   Gathering* memory =
       one.count > 1 && static_cast<std::size_t>(total) <= gathered ? gatherings.take() : nullptr;
   if (memory == nullptr) {
-    return by_parts(file, one);
+    return file.stack->interferes() ? by_parts(file, one) : whole();
   }
   const ssize_t done = as_one(file, one, static_cast<std::size_t>(total), memory->bytes);
   const int saved = errno;
@@ -190,6 +198,9 @@ SLUICE_ALIAS(ssize_t, preadv64, preadv, (int, const iovec*, int, off64_t));
 // With flags of its own a call goes straight on, unseen: no stage could keep to them.
 SLUICE_EXPORT ssize_t preadv2(int fd, const iovec* parts, int count, off_t offset, int flags) {
   const auto file = managed(fd, SLUICE_READ);
+  if (file && flags != 0) {
+    settle(fd, SLUICE_SETTLE_POSITION);
+  }
   return !file || flags != 0 || offset < -1 ? real.preadv2(fd, parts, count, offset, flags)
                                             : readv_as(*file, fd, parts, count, offset);
 }
@@ -217,6 +228,9 @@ SLUICE_EXPORT ssize_t pwritev(int fd, const iovec* parts, int count, off_t offse
 SLUICE_ALIAS(ssize_t, pwritev64, pwritev, (int, const iovec*, int, off64_t));
 SLUICE_EXPORT ssize_t pwritev2(int fd, const iovec* parts, int count, off_t offset, int flags) {
   const auto file = managed(fd, SLUICE_WRITE);
+  if (file && flags != 0) {
+    settle(fd, SLUICE_SETTLE_POSITION);
+  }
   return !file || flags != 0 || offset < -1 ? real.pwritev2(fd, parts, count, offset, flags)
                                             : writev_as(*file, fd, parts, count, offset);
 }

@@ -179,8 +179,7 @@ const Stack* stack_for(std::string_view path) {
   return stack == 0 ? nullptr : &stacks[stack - 1];
 }
 
-bool is_regular(int fd) {
-  struct stat found {};
+bool is_regular(int fd, struct stat& found) {
   return syscall(SYS_fstat, fd, &found) == 0 && S_ISREG(found.st_mode);
 }
 
@@ -218,7 +217,8 @@ void adopt_inherited() {
       const int fd = std::atoi(entry->d_name);
       char path[longest_path];
       const ssize_t length = readlinkat(folder, entry->d_name, path, sizeof path - 1);
-      if (length <= 0 || path[0] != '/' || fd == folder || !is_regular(fd)) {
+      struct stat found {};
+      if (length <= 0 || path[0] != '/' || fd == folder || !is_regular(fd, found)) {
         continue;
       }
       path[length] = 0;
@@ -243,7 +243,30 @@ void note_highest(int fd) {
 void put(int fd, File* file) {
   note_highest(fd);
   if (File* before = files[fd].exchange(file); before != nullptr) {
+    before->descriptors.fetch_sub(1);
     release(before);
+  }
+}
+
+void settle_file(File& file, int fd, int flags) {
+  if (file.stack->wants(SLUICE_SETTLE)) {
+    const int saved = errno;
+    act(file, SLUICE_SETTLE, fd, nullptr, 0, 0, flags);
+    errno = saved;
+  }
+}
+
+// Calls a function for each descriptor that has a file, with that.
+template <class Function>
+void for_each_file(Function function) {
+  const unsigned end = highest.load();
+  for (unsigned fd = 0; fd <= end; ++fd) {
+    if (files[fd].load(std::memory_order_acquire) == nullptr) {
+      continue;
+    }
+    if (const Held file(hold(static_cast<int>(fd))); file) {
+      function(*file, static_cast<int>(fd));
+    }
   }
 }
 
@@ -337,6 +360,9 @@ File* begin(int folder, const char* path, int flags) {
       (!nameless && (flags & (O_PATH | O_DIRECTORY)) != 0)) {
     return nullptr;
   }
+  if (is_keeping() && !nameless) {
+    settle(folder, path, (flags & O_NOFOLLOW) == 0, SLUICE_SETTLE_RETIRE);
+  }
   const int saved = errno;
   char whole[longest_path];
   // A file without a name is one of its folder's.
@@ -358,10 +384,14 @@ File* begin(int folder, const char* path, int flags) {
 }
 
 void attach(File& file, int fd) {
-  if (static_cast<unsigned>(fd) >= most_descriptors || !is_regular(fd)) {
+  struct stat found {};
+  if (static_cast<unsigned>(fd) >= most_descriptors || !is_regular(fd, found)) {
     abandon(file);
     return;
   }
+  file.device = found.st_dev;
+  file.inode = found.st_ino;
+  file.descriptors = 1;
   put(fd, &file);  // its first user
 }
 
@@ -381,20 +411,83 @@ void abandon(File& file) {
 }
 
 void share(int fd, int other) {
-  if (static_cast<unsigned>(other) < most_descriptors) {
-    put(other, static_cast<unsigned>(fd) < most_descriptors ? hold(fd) : nullptr);
+  if (static_cast<unsigned>(other) >= most_descriptors) {
+    return;
   }
+  File* file = static_cast<unsigned>(fd) < most_descriptors ? hold(fd) : nullptr;
+  if (file != nullptr) {
+    file->descriptors.fetch_add(1);
+  }
+  put(other, file);
 }
 
 File* detach(int fd) {
   File* file = static_cast<unsigned>(fd) < most_descriptors ? files[fd].exchange(nullptr) : nullptr;
-  return file != nullptr && file->users.fetch_sub(1) == 1 ? file : nullptr;
+  if (file == nullptr) {
+    return nullptr;
+  }
+  if (file->descriptors.fetch_sub(1) == 1 && file->users.load() > 1) {
+    settle_file(*file, fd, SLUICE_SETTLE_RETIRE);  // whoever comes last has no descriptor to write to
+  }
+  return file->users.fetch_sub(1) == 1 ? file : nullptr;
 }
 
 void forget(int fd) {
   if (File* file = detach(fd); file != nullptr) {
+    settle_file(*file, fd, SLUICE_SETTLE_RETIRE | SLUICE_SETTLE_LEAVE);
     abandon(*file);
   }
+}
+
+bool is_keeping() {
+  const Area* area = this_area();
+  return area != nullptr && area->keeping.load(std::memory_order_relaxed) != 0;
+}
+
+bool may_keep() {
+  const Area* area = this_area();
+  return area != nullptr && area->buffers != 0;
+}
+
+void settle(int fd, int flags) {
+  if (static_cast<unsigned>(fd) >= most_descriptors || files[fd].load() == nullptr) {
+    return;
+  }
+  if (const Held file(hold(fd)); file) {
+    settle_file(*file, fd, flags);
+  }
+}
+
+void settle(std::uint64_t device, std::uint64_t inode, int flags) {
+  for_each_file([&](File& file, int fd) {
+    if (file.inode == inode && file.device == device) {
+      settle_file(file, fd, flags);
+    }
+  });
+}
+
+void settle(int folder, const char* path, bool follow, int flags) {
+  const int saved = errno;
+  struct stat found {};
+  if (path != nullptr &&
+      syscall(SYS_newfstatat, folder, path, &found, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISREG(found.st_mode)) {
+    settle(found.st_dev, found.st_ino, flags);
+  }
+  errno = saved;
+}
+
+void settle_all(int flags) {
+  for_each_file([&](File& file, int fd) { settle_file(file, fd, flags); });
+}
+
+void settle_for_exec(bool only_inherited) {
+  for_each_file([&](File& file, int fd) {
+    const bool inherited = (syscall(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC) == 0;
+    if (inherited || !only_inherited) {
+      settle_file(file, fd, SLUICE_SETTLE_RETIRE | (inherited ? 0 : SLUICE_SETTLE_LEAVE));
+    }
+  });
 }
 
 void forget(unsigned first, unsigned last) {

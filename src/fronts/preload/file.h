@@ -16,7 +16,10 @@ inline constexpr std::size_t longest_path = 4096;
 inline constexpr unsigned most_descriptors = 65536;  // those above are not managed
 
 struct File {
-  std::atomic<unsigned> users = 0;  // descriptors, and calls under way; 0 = nobody's
+  std::atomic<unsigned> users = 0;        // descriptors, and calls under way; 0 = nobody's
+  std::atomic<unsigned> descriptors = 0;  // alone
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
   const Stack* stack = nullptr;
   FileStates states = {};
   char path[longest_path] = {};
@@ -84,12 +87,25 @@ void attach(File& file, int fd);
 void abandon(File& file);
 // Another descriptor of the same file, or of none.
 void share(int fd, int other);
-// A descriptor is about to be gone: the file, where nobody else has it.
+// A descriptor is about to be gone: the file, where nobody else has it. Where only calls under way have it,
+// nothing is kept back of it any more.
 File* detach(int fd);
 // The same where the kernel closes it by itself.
 void forget(int fd);
 // All in a range.
 void forget(unsigned first, unsigned last);
+
+// Whether anything is kept back of any file of this run now, and whether it ever can be.
+bool is_keeping();
+bool may_keep();
+// What is kept back of a file is written, as flags say (SLUICE_SETTLE_...).
+void settle(int fd, int flags);
+void settle(std::uint64_t device, std::uint64_t inode, int flags);
+// The same of the file that a path names; `follow` a link.
+void settle(int folder, const char* path, bool follow, int flags);
+void settle_all(int flags);
+// Before another program takes the place of this one: of the files that it does not get, and those it does.
+void settle_for_exec(bool only_inherited);
 
 // A line on standard error.
 void say(const char* what, const char* why);

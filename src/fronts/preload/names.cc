@@ -20,7 +20,9 @@ using sluice::preload::forget;
 using sluice::preload::Held;
 using sluice::preload::is_active;
 using sluice::preload::managed;
+using sluice::preload::may_keep;
 using sluice::preload::real;
+using sluice::preload::settle;
 using sluice::preload::share;
 
 namespace {
@@ -79,6 +81,42 @@ int flags_of(const char* mode) {
   return kind < 0 ? -1
                   : access | kind | (std::strchr(mode, 'x') != nullptr ? O_EXCL : 0) |
                         (std::strchr(mode, 'e') != nullptr ? O_CLOEXEC : 0);
+}
+
+// The kernel closes what was at a number that another descriptor takes, and what goes by the names of the
+// standard ones may be written by libc itself, unseen.
+void before_dup(int fd, int other) {
+  if (!may_keep() || fd == other || real.fcntl(fd, F_GETFD) < 0) {
+    return;
+  }
+  settle(other, SLUICE_SETTLE_RETIRE | SLUICE_SETTLE_LEAVE);
+  if (other <= STDERR_FILENO) {
+    settle(fd, SLUICE_SETTLE_RETIRE);
+  }
+}
+
+// What a command of fcntl() means for what is kept back.
+int settle_for(int command) {
+  switch (command) {
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+      return SLUICE_SETTLE_LOCK;
+    case F_SETFL:
+    case F_SETLEASE:
+    case F_SETOWN:
+    case F_GETOWN:
+    case F_SETOWN_EX:
+    case F_GETOWN_EX:
+    case F_SETSIG:
+    case F_GETSIG:
+    case F_GETLEASE:
+    case F_NOTIFY:
+      return SLUICE_SETTLE_RETIRE;
+    default:
+      return -1;
+  }
 }
 
 }  // namespace
@@ -150,7 +188,7 @@ SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {
   if (file == nullptr) {
     return real.fopen(path, mode);
   }
-  if (file->stack->interferes() && std::strchr(mode, ',') == nullptr) {
+  if (file->stack->needs_data() && std::strchr(mode, ',') == nullptr) {
     const int fd = open_as(*file, AT_FDCWD, path, flags, 0666);
     FILE* out = fd < 0 ? nullptr : fdopen(fd, mode);
     if (fd >= 0 && out == nullptr) {
@@ -213,10 +251,14 @@ SLUICE_EXPORT void closefrom(int first) noexcept {
 
 SLUICE_EXPORT int dup(int fd) noexcept {
   const int out = real.dup(fd);
+  if (out >= 0 && out <= STDERR_FILENO) {
+    settle(fd, SLUICE_SETTLE_RETIRE);
+  }
   share(fd, out);
   return out;
 }
 SLUICE_EXPORT int dup2(int fd, int other) noexcept {
+  before_dup(fd, other);
   const int out = real.dup2(fd, other);
   if (fd != other) {
     share(fd, out);
@@ -224,24 +266,27 @@ SLUICE_EXPORT int dup2(int fd, int other) noexcept {
   return out;
 }
 SLUICE_EXPORT int dup3(int fd, int other, int flags) noexcept {
+  before_dup(fd, other);
   const int out = real.dup3(fd, other, flags);
   share(fd, out);
   return out;
 }
+
 SLUICE_EXPORT int fcntl(int fd, int command, ...) {
   va_list list;
   va_start(list, command);
   void* argument = va_arg(list, void*);
   va_end(list);
+  if (const int flags = may_keep() ? settle_for(command) : -1; flags >= 0) {
+    settle(fd, flags);
+  }
   const int out = real.fcntl(fd, command, argument);
   if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) {
+    if (out >= 0 && out <= STDERR_FILENO) {
+      settle(fd, SLUICE_SETTLE_RETIRE);
+    }
     share(fd, out);
   }
   return out;
 }
 SLUICE_ALIAS(int, fcntl64, fcntl, (int, int, ...));
-
-// A child of vfork shares our tables, and would take descriptors out of them that its parent still has.
-SLUICE_EXPORT pid_t vfork() noexcept {
-  return real.fork();
-}

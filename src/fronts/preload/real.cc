@@ -200,6 +200,15 @@ constinit Real real = {
     .fork = early_fork,
 };
 
+void* next_function(std::atomic<void*>& slot, const char* name) {
+  void* found = slot.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = dlsym(RTLD_NEXT, name);
+    slot.store(found, std::memory_order_release);
+  }
+  return found;
+}
+
 void find_real() {
 #define SLUICE_FIND(name) find(real.name, #name)
   SLUICE_FIND(open);

@@ -6,6 +6,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <atomic>
+
 namespace sluice::preload {
 
 struct Real {
@@ -48,6 +50,9 @@ struct Real {
 };
 
 extern constinit Real real;
+
+// One that is not in the table; the slot remembers it.
+void* next_function(std::atomic<void*>& slot, const char* name);
 
 // Looks the functions up. REQUIRES: once, before there are threads.
 void find_real();

@@ -1,6 +1,6 @@
 // libc's stdio makes its system calls itself, where no preloaded function is seen. Its tables of functions
-// are changed instead, in those four places that read, write, seek and close a descriptor, and only where
-// they hold what they should: another libc is left alone.
+// are changed instead, in those five places that read, write, seek, close and ask for a descriptor, and only
+// where they hold what they should: another libc is left alone.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,17 +19,20 @@ constexpr std::size_t slot_read = 14;
 constexpr std::size_t slot_write = 15;
 constexpr std::size_t slot_seek = 16;
 constexpr std::size_t slot_close = 17;
+constexpr std::size_t slot_stat = 18;
 constexpr int error_seen = 0x20;  // a flag of FILE
 
 using Read = ssize_t (*)(FILE*, void*, ssize_t);
 using Write = ssize_t (*)(FILE*, const void*, ssize_t);
 using Seek = off64_t (*)(FILE*, off64_t, int);
 using Close = int (*)(FILE*);
+using Stat = int (*)(FILE*, void*);
 
 Read libc_read = nullptr;
 Write libc_write = nullptr;
 Seek libc_seek = nullptr;
 Close libc_close = nullptr;
+Stat libc_stat = nullptr;
 
 ssize_t file_read(FILE* file, void* data, ssize_t length) {
   return !managed(file->_fileno, SLUICE_READ) ? libc_read(file, data, length)
@@ -76,6 +79,13 @@ int file_close(FILE* file) {
   return out;
 }
 
+int file_stat(FILE* file, void* out) {
+  if (is_keeping()) {
+    settle(file->_fileno, 0);
+  }
+  return libc_stat(file, out);
+}
+
 template <class Function>
 Function symbol(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
@@ -86,12 +96,13 @@ bool change(const char* table_name) {
   if (table == nullptr || table[slot_read] != reinterpret_cast<void*>(libc_read) ||
       table[slot_write] != reinterpret_cast<void*>(libc_write) ||
       table[slot_seek] != reinterpret_cast<void*>(libc_seek) ||
-      table[slot_close] != reinterpret_cast<void*>(libc_close)) {
+      table[slot_close] != reinterpret_cast<void*>(libc_close) ||
+      table[slot_stat] != reinterpret_cast<void*>(libc_stat)) {
     return false;
   }
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(table + slot_read) & ~(page - 1);
-  const auto end = (reinterpret_cast<std::uintptr_t>(table + slot_close + 1) + page - 1) & ~(page - 1);
+  const auto end = (reinterpret_cast<std::uintptr_t>(table + slot_stat + 1) + page - 1) & ~(page - 1);
   auto* memory = reinterpret_cast<void*>(begin);
   if (mprotect(memory, end - begin, PROT_READ | PROT_WRITE) != 0) {
     return false;
@@ -100,6 +111,7 @@ bool change(const char* table_name) {
   table[slot_write] = reinterpret_cast<void*>(file_write);
   table[slot_seek] = reinterpret_cast<void*>(file_seek);
   table[slot_close] = reinterpret_cast<void*>(file_close);
+  table[slot_stat] = reinterpret_cast<void*>(file_stat);
   mprotect(memory, end - begin, PROT_READ);
   return true;
 }
@@ -111,7 +123,9 @@ bool see_stdio() {
   libc_write = symbol<Write>("_IO_file_write");
   libc_seek = symbol<Seek>("_IO_file_seek");
   libc_close = symbol<Close>("_IO_file_close");
-  if (libc_read == nullptr || libc_write == nullptr || libc_seek == nullptr || libc_close == nullptr) {
+  libc_stat = symbol<Stat>("_IO_file_stat");
+  if (libc_read == nullptr || libc_write == nullptr || libc_seek == nullptr || libc_close == nullptr ||
+      libc_stat == nullptr) {
     return false;
   }
   const bool narrow = change("_IO_file_jumps");

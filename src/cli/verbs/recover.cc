@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/verb.h"
+#include "run/recover.h"
+
+namespace sluice {
+namespace {
+
+constexpr Option option_dry_run = {.name = "dry-run",
+                                   .letter = 'n',
+                                   .type = OptionType::flag,
+                                   .help = "tell what there is, and write nothing"};
+constexpr std::array rows = {&option_dry_run};
+
+constexpr std::array examples = {
+    Example{"sluice recover", "Write what programs that were killed had kept back."},
+    Example{"sluice recover --dry-run", "Only look."},
+};
+
+Result<Output> run(const Context& context) {
+  const bool look_only = context.options.flag("dry-run");
+  const std::vector<Recovered> all = recover_leftovers(look_only);
+  Output out;
+  Json list = Json::array();
+  for (const Recovered& one : all) {
+    out.text += look_only ? fmt::format("{} bytes of {} at offset {}\n", one.bytes, one.path, one.offset)
+                          : describe(one) + "\n";
+    list.push_back(recovered_json(one));
+  }
+  if (all.empty()) {
+    out.text = "nothing was left behind\n";
+  }
+  out.json = {{"recovered", std::move(list)}};
+  out.status = !look_only && std::any_of(all.begin(), all.end(),
+                                         [](const Recovered& one) {
+                                           return one.outcome == Recovered::Outcome::failed;
+                                         })
+                   ? 1
+                   : 0;
+  return out;
+}
+
+}  // namespace
+
+extern const Verb verb_recover = {
+    .name = "recover",
+    .summary = "write what programs that were killed had kept back of their files",
+    .operands = "",
+    .description =
+        "Stages such as `writeback` keep writes back in memory that outlives the program. Where the program "
+        "and `sluice run` were both killed, this writes them: into the file, where it is provably the one "
+        "they "
+        "belong to and has not been changed since (its handle, size, mtime and ctime are as they were); else "
+        "beside it, as NAME.sluice-recovered, which holds the bytes alone. What belongs to a file that was "
+        "removed is dropped. Newer data is never written over.\n\n"
+        "Every other command of Sluice does the same when it starts. What the memory of a machine held is "
+        "gone "
+        "when it is switched off.\n\n"
+        "Exit status: 1 where something could not be written; it is kept then.",
+    .options = rows,
+    .examples = examples,
+    .run = run,
+};
+
+}  // namespace sluice

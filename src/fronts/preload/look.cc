@@ -1,0 +1,192 @@
+// Calls that pass no stage and look at files, or change what is said of them: what is kept back of such a
+// file is written first. As long as nothing is, a look at a counter is all they cost.
+#include <aio.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include <cerrno>
+
+#include "fronts/preload/export.h"
+#include "fronts/preload/file.h"
+
+using sluice::preload::is_keeping;
+using sluice::preload::may_keep;
+using sluice::preload::settle;
+using sluice::preload::settle_all;
+
+namespace {
+
+// The same again where something had been kept back.
+template <class Stat, class Look>
+int looked(Stat* found, Look look) {
+  const int out = look();
+  if (out != 0 || !is_keeping() || !S_ISREG(found->st_mode)) {
+    return out;
+  }
+  settle(found->st_dev, found->st_ino, 0);
+  return look();
+}
+
+int stat_by(int folder, const char* path, void* out, int flags) {
+  return static_cast<int>(syscall(SYS_newfstatat, folder, path, out, flags));
+}
+
+bool follows(int flags) {
+  return (flags & AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+// A path that is not there, or empty, means the descriptor itself. libc's headers promise the compiler that
+// there is one, and programs do not keep to it.
+void settle_at(int folder, const char* path, int flags) {
+  asm("" : "+r"(path));
+  if (path == nullptr || (*path == 0 && (flags & AT_EMPTY_PATH) != 0)) {
+    settle(folder, 0);
+  } else {
+    settle(folder, path, follows(flags), 0);
+  }
+}
+
+}  // namespace
+
+// Something is done, and then what the program asked for.
+#define SLUICE_BEFORE(result, name, parameters, arguments, throwing, ...) \
+  SLUICE_EXPORT result name parameters throwing {                         \
+    if (is_keeping()) [[unlikely]] {                                      \
+      __VA_ARGS__;                                                        \
+    }                                                                     \
+    return SLUICE_NEXT(name) arguments;                                   \
+  }
+
+// The same where it has to be known also while nothing is kept back yet.
+#define SLUICE_RETIRES(result, name, parameters, arguments, throwing, ...) \
+  SLUICE_EXPORT result name parameters throwing {                          \
+    if (may_keep()) [[unlikely]] {                                         \
+      __VA_ARGS__;                                                         \
+    }                                                                      \
+    return SLUICE_NEXT(name) arguments;                                    \
+  }
+
+// What is said of a file. The forms with a version are those of programs that were built long ago.
+SLUICE_EXPORT int stat(const char* path, struct stat* out) noexcept {
+  return looked(out, [&] { return SLUICE_NEXT(stat)(path, out); });
+}
+SLUICE_EXPORT int lstat(const char* path, struct stat* out) noexcept {
+  return looked(out, [&] { return SLUICE_NEXT(lstat)(path, out); });
+}
+SLUICE_EXPORT int fstatat(int folder, const char* path, struct stat* out, int flags) noexcept {
+  return looked(out, [&] { return SLUICE_NEXT(fstatat)(folder, path, out, flags); });
+}
+SLUICE_BEFORE(int, fstat, (int fd, struct stat* out), (fd, out), noexcept, settle(fd, 0))
+SLUICE_ALIAS(int, stat64, stat, (const char*, struct stat64*)) noexcept;
+SLUICE_ALIAS(int, lstat64, lstat, (const char*, struct stat64*)) noexcept;
+SLUICE_ALIAS(int, fstatat64, fstatat, (int, const char*, struct stat64*, int)) noexcept;
+SLUICE_ALIAS(int, fstat64, fstat, (int, struct stat64*)) noexcept;
+SLUICE_EXPORT int __xstat(int, const char* path, struct stat* out) noexcept {
+  return looked(out, [&] { return stat_by(AT_FDCWD, path, out, 0); });
+}
+SLUICE_EXPORT int __lxstat(int, const char* path, struct stat* out) noexcept {
+  return looked(out, [&] { return stat_by(AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW); });
+}
+SLUICE_EXPORT int __fxstatat(int, int folder, const char* path, struct stat* out, int flags) noexcept {
+  return looked(out, [&] { return stat_by(folder, path, out, flags); });
+}
+SLUICE_EXPORT int __fxstat(int, int fd, struct stat* out) noexcept {
+  return fstat(fd, out);
+}
+SLUICE_ALIAS(int, __xstat64, __xstat, (int, const char*, struct stat64*)) noexcept;
+SLUICE_ALIAS(int, __lxstat64, __lxstat, (int, const char*, struct stat64*)) noexcept;
+SLUICE_ALIAS(int, __fxstatat64, __fxstatat, (int, int, const char*, struct stat64*, int)) noexcept;
+SLUICE_ALIAS(int, __fxstat64, __fxstat, (int, int, struct stat64*)) noexcept;
+SLUICE_BEFORE(int, statx, (int folder, const char* path, int flags, unsigned mask, struct statx* out),
+              (folder, path, flags, mask, out), noexcept, settle_at(folder, path, flags))
+
+// Names.
+SLUICE_BEFORE(int, rename, (const char* from, const char* to), (from, to), noexcept,
+              settle(AT_FDCWD, from, false, 0), settle(AT_FDCWD, to, false, 0))
+SLUICE_BEFORE(int, renameat, (int folder, const char* from, int other, const char* to),
+              (folder, from, other, to), noexcept, settle(folder, from, false, 0),
+              settle(other, to, false, 0))
+SLUICE_BEFORE(int, renameat2, (int folder, const char* from, int other, const char* to, unsigned flags),
+              (folder, from, other, to, flags), noexcept, settle(folder, from, false, 0),
+              settle(other, to, false, 0))
+SLUICE_BEFORE(int, link, (const char* from, const char* to), (from, to), noexcept,
+              settle(AT_FDCWD, from, true, 0))
+SLUICE_BEFORE(int, linkat, (int folder, const char* from, int other, const char* to, int flags),
+              (folder, from, other, to, flags), noexcept, settle_at(folder, from, flags))
+SLUICE_BEFORE(int, unlink, (const char* path), (path), noexcept, settle(AT_FDCWD, path, false, 0))
+SLUICE_BEFORE(int, unlinkat, (int folder, const char* path, int flags), (folder, path, flags), noexcept,
+              settle(folder, path, false, 0))
+SLUICE_BEFORE(int, remove, (const char* path), (path), noexcept, settle(AT_FDCWD, path, false, 0))
+
+// Modes, owners, times, attributes.
+SLUICE_BEFORE(int, chmod, (const char* path, mode_t mode), (path, mode), noexcept,
+              settle(AT_FDCWD, path, true, 0))
+SLUICE_BEFORE(int, fchmod, (int fd, mode_t mode), (fd, mode), noexcept, settle(fd, 0))
+SLUICE_BEFORE(int, fchmodat, (int folder, const char* path, mode_t mode, int flags),
+              (folder, path, mode, flags), noexcept, settle_at(folder, path, flags))
+SLUICE_BEFORE(int, chown, (const char* path, uid_t user, gid_t group), (path, user, group), noexcept,
+              settle(AT_FDCWD, path, true, 0))
+SLUICE_BEFORE(int, lchown, (const char* path, uid_t user, gid_t group), (path, user, group), noexcept,
+              settle(AT_FDCWD, path, false, 0))
+SLUICE_BEFORE(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group), noexcept, settle(fd, 0))
+SLUICE_BEFORE(int, fchownat, (int folder, const char* path, uid_t user, gid_t group, int flags),
+              (folder, path, user, group, flags), noexcept, settle_at(folder, path, flags))
+SLUICE_BEFORE(int, utime, (const char* path, const utimbuf* times), (path, times), noexcept,
+              settle(AT_FDCWD, path, true, 0))
+SLUICE_BEFORE(int, utimes, (const char* path, const timeval* times), (path, times), noexcept,
+              settle(AT_FDCWD, path, true, 0))
+SLUICE_BEFORE(int, lutimes, (const char* path, const timeval* times), (path, times), noexcept,
+              settle(AT_FDCWD, path, false, 0))
+SLUICE_BEFORE(int, futimes, (int fd, const timeval* times), (fd, times), noexcept, settle(fd, 0))
+SLUICE_BEFORE(int, futimesat, (int folder, const char* path, const timeval* times), (folder, path, times),
+              noexcept, settle_at(folder, path, 0))
+SLUICE_BEFORE(int, futimens, (int fd, const timespec* times), (fd, times), noexcept, settle(fd, 0))
+SLUICE_BEFORE(int, utimensat, (int folder, const char* path, const timespec* times, int flags),
+              (folder, path, times, flags), noexcept, settle_at(folder, path, flags))
+SLUICE_BEFORE(int, setxattr, (const char* path, const char* name, const void* value, size_t size, int flags),
+              (path, name, value, size, flags), noexcept, settle(AT_FDCWD, path, true, 0))
+SLUICE_BEFORE(int, fsetxattr, (int fd, const char* name, const void* value, size_t size, int flags),
+              (fd, name, value, size, flags), noexcept, settle(fd, 0))
+
+// Locks, by which processes agree who may look.
+SLUICE_BEFORE(int, flock, (int fd, int operation), (fd, operation), noexcept, settle(fd, SLUICE_SETTLE_LOCK))
+SLUICE_BEFORE(int, lockf, (int fd, int command, off_t length), (fd, command, length), ,
+              settle(fd, SLUICE_SETTLE_LOCK))
+SLUICE_BEFORE(int, lockf64, (int fd, int command, off64_t length), (fd, command, length), ,
+              settle(fd, SLUICE_SETTLE_LOCK))
+
+// Memory, and others who read and write from now on.
+SLUICE_RETIRES(void*, mmap, (void* at, size_t length, int protection, int flags, int fd, off_t offset),
+               (at, length, protection, flags, fd, offset), noexcept, settle(fd, SLUICE_SETTLE_RETIRE))
+SLUICE_RETIRES(void*, mmap64, (void* at, size_t length, int protection, int flags, int fd, off64_t offset),
+               (at, length, protection, flags, fd, offset), noexcept, settle(fd, SLUICE_SETTLE_RETIRE))
+SLUICE_RETIRES(int, aio_read, (aiocb * request), (request), noexcept,
+               settle(request->aio_fildes, SLUICE_SETTLE_RETIRE))
+SLUICE_RETIRES(int, aio_write, (aiocb * request), (request), noexcept,
+               settle(request->aio_fildes, SLUICE_SETTLE_RETIRE))
+SLUICE_RETIRES(int, aio_fsync, (int operation, aiocb* request), (operation, request), noexcept,
+               settle(request->aio_fildes, SLUICE_SETTLE_RETIRE))
+SLUICE_RETIRES(int, lio_listio, (int mode, aiocb* const list[], int count, sigevent* event),
+               (mode, list, count, event), noexcept, settle_all(SLUICE_SETTLE_RETIRE))
+SLUICE_ALIAS(int, aio_read64, aio_read, (aiocb64*)) noexcept;
+SLUICE_ALIAS(int, aio_write64, aio_write, (aiocb64*)) noexcept;
+SLUICE_ALIAS(int, aio_fsync64, aio_fsync, (int, aiocb64*)) noexcept;
+SLUICE_ALIAS(int, lio_listio64, lio_listio, (int, aiocb64* const[], int, sigevent*)) noexcept;
+// A descriptor that is passed on may be any.
+SLUICE_RETIRES(ssize_t, sendmsg, (int fd, const msghdr* message, int flags), (fd, message, flags), ,
+               message->msg_controllen > 0 ? settle_all(SLUICE_SETTLE_RETIRE) : void())
+
+// To the device.
+SLUICE_BEFORE(void, sync, (), (), noexcept, settle_all(0))
+SLUICE_BEFORE(int, syncfs, (int fd), (fd), noexcept, settle_all(0))
+SLUICE_BEFORE(int, sync_file_range, (int fd, off64_t offset, off64_t length, unsigned flags),
+              (fd, offset, length, flags), , settle(fd, 0))

@@ -1,0 +1,154 @@
+// How processes begin others and end. What they keep back of files must not stay with who does not know of
+// it.
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "fronts/preload/export.h"
+#include "fronts/preload/file.h"
+
+using sluice::preload::may_keep;
+using sluice::preload::real;
+using sluice::preload::settle_all;
+using sluice::preload::settle_for_exec;
+
+namespace {
+
+void before_exec() {
+  if (may_keep()) {
+    settle_for_exec(false);
+  }
+}
+// A child of libc's own: this process goes on.
+void before_spawn() {
+  if (may_keep()) {
+    settle_for_exec(true);
+  }
+}
+// One that gets descriptors under other numbers may get any.
+void before_spawn(const posix_spawn_file_actions_t* actions) {
+  if (actions != nullptr && may_keep()) {
+    settle_all(SLUICE_SETTLE_RETIRE);
+  }
+  before_spawn();
+}
+void before_exit() {
+  if (may_keep()) {
+    settle_all(SLUICE_SETTLE_RETIRE | SLUICE_SETTLE_LEAVE);
+  }
+}
+
+constexpr int most_words = 4096;
+
+// The words of execl() and its kin, and what follows them.
+int gather(const char* first, va_list list, char** words) {
+  int count = 0;
+  for (const char* word = first; word != nullptr; word = va_arg(list, const char*)) {
+    if (count == most_words) {
+      errno = E2BIG;
+      return -1;
+    }
+    words[count++] = const_cast<char*>(word);
+  }
+  words[count] = nullptr;
+  return count;
+}
+
+// Runs when the program ends by itself; stdio writes what it has left after this.
+__attribute__((destructor)) void end_process() {
+  before_exit();
+}
+
+}  // namespace
+
+// A child of vfork shares our tables, and would take descriptors out of them that its parent still has.
+SLUICE_EXPORT pid_t vfork() noexcept {
+  return real.fork();
+}
+
+SLUICE_EXPORT int execve(const char* path, char* const words[], char* const environment[]) noexcept {
+  before_exec();
+  return SLUICE_NEXT(execve)(path, words, environment);
+}
+SLUICE_EXPORT int execv(const char* path, char* const words[]) noexcept {
+  before_exec();
+  return SLUICE_NEXT(execv)(path, words);
+}
+SLUICE_EXPORT int execvp(const char* name, char* const words[]) noexcept {
+  before_exec();
+  return SLUICE_NEXT(execvp)(name, words);
+}
+SLUICE_EXPORT int execvpe(const char* name, char* const words[], char* const environment[]) noexcept {
+  before_exec();
+  return SLUICE_NEXT(execvpe)(name, words, environment);
+}
+SLUICE_EXPORT int fexecve(int fd, char* const words[], char* const environment[]) noexcept {
+  before_exec();
+  return SLUICE_NEXT(fexecve)(fd, words, environment);
+}
+SLUICE_EXPORT int execl(const char* path, const char* first, ...) noexcept {
+  char* words[most_words + 1];
+  va_list list;
+  va_start(list, first);
+  const int count = gather(first, list, words);
+  va_end(list);
+  return count < 0 ? -1 : execv(path, words);
+}
+SLUICE_EXPORT int execlp(const char* name, const char* first, ...) noexcept {
+  char* words[most_words + 1];
+  va_list list;
+  va_start(list, first);
+  const int count = gather(first, list, words);
+  va_end(list);
+  return count < 0 ? -1 : execvp(name, words);
+}
+SLUICE_EXPORT int execle(const char* path, const char* first, ...) noexcept {
+  char* words[most_words + 1];
+  va_list list;
+  va_start(list, first);
+  const int count = gather(first, list, words);
+  char* const* environment = count < 0 ? nullptr : va_arg(list, char* const*);
+  va_end(list);
+  return count < 0 ? -1 : execve(path, words, environment);
+}
+
+SLUICE_EXPORT int posix_spawn(pid_t* id, const char* path, const posix_spawn_file_actions_t* actions,
+                              const posix_spawnattr_t* attributes, char* const words[],
+                              char* const environment[]) noexcept {
+  before_spawn(actions);
+  return SLUICE_NEXT(posix_spawn)(id, path, actions, attributes, words, environment);
+}
+SLUICE_EXPORT int posix_spawnp(pid_t* id, const char* name, const posix_spawn_file_actions_t* actions,
+                               const posix_spawnattr_t* attributes, char* const words[],
+                               char* const environment[]) noexcept {
+  before_spawn(actions);
+  return SLUICE_NEXT(posix_spawnp)(id, name, actions, attributes, words, environment);
+}
+SLUICE_EXPORT int system(const char* command) {
+  before_spawn();
+  return SLUICE_NEXT(system)(command);
+}
+SLUICE_EXPORT FILE* popen(const char* command, const char* mode) {
+  before_spawn();
+  return SLUICE_NEXT(popen)(command, mode);
+}
+
+SLUICE_EXPORT void _exit(int status) {
+  before_exit();
+  SLUICE_NEXT(_exit)(status);
+  __builtin_unreachable();
+}
+SLUICE_EXPORT void _Exit(int status) noexcept {
+  before_exit();
+  SLUICE_NEXT(_Exit)(status);
+  __builtin_unreachable();
+}
+SLUICE_EXPORT void quick_exit(int status) noexcept {
+  before_exit();
+  SLUICE_NEXT(quick_exit)(status);
+  __builtin_unreachable();
+}

@@ -1,0 +1,111 @@
+// What stages keep back of open files, in the memory that a run shares: every byte that the program was told
+// is written is here or in the file, whoever is killed. A buffer belongs to an open file description, in all
+// processes that share it.
+//
+// Who holds the lock changes a buffer; `length` is stored after the bytes, `base` only while it is 0.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace sluice {
+
+inline constexpr std::uint32_t area_buffers = 4096;
+inline constexpr std::size_t block_bytes = 1024 * 1024;
+inline constexpr std::size_t most_blocks = 1024;
+inline constexpr std::size_t most_mounts = 256;
+
+// How a file stood when nothing of it was kept back.
+struct FileStamp {
+  std::int64_t size = 0;
+  std::int64_t changed = 0;  // mtime and ctime, in nanoseconds
+  std::int64_t touched = 0;
+
+  bool operator==(const FileStamp&) const = default;
+};
+
+enum class Level : std::uint8_t { strict, close, job };
+
+struct alignas(64) Buffer {
+  std::atomic<std::uint32_t> lock = 0;        // the thread that changes it; 0 = nobody
+  std::atomic<std::uint32_t> generation = 0;  // odd while it is somebody's; another number is another file
+  std::atomic<std::uint32_t> block = 0;       // and one; 0 = nothing can be kept back
+  std::uint32_t writes = 0;                   // since something was kept back; before: small ones in a row
+  std::atomic<std::uint64_t> length = 0;      // bytes kept back
+  std::uint64_t base = 0;                     // where they belong
+  std::uint64_t end = 0;                      // so far they may reach
+  std::atomic<std::int64_t> position = -1;    // of the open file; -1 = the kernel's is right
+
+  std::atomic<std::int64_t> nested = -1;  // where a signal's handler wrote in the middle of something
+  std::atomic<std::int64_t> nested_end = 0;
+  std::uint32_t wait = 0;             // so many small writes before it is tried again
+  std::uint32_t poor = 0;             // times in a row that it was not worth it
+  std::uint32_t align = block_bytes;  // where writes end best
+  Level level = Level::strict;
+  std::atomic<bool> retired = false;  // never again
+  bool readable = false;
+  bool leased = false;
+  std::atomic<std::uint32_t> held = 0;  // the keeper has a duplicate of the open file
+  pid_t process = 0;
+  std::uint64_t started = 0;  // of the process, as the kernel counts
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  FileStamp stamp;
+};
+
+// What a file is, whatever it is called: a file_handle, whose size is 0 where the file system gives none.
+struct FileHandle {
+  alignas(8) std::array<unsigned char, 8 + 128> bytes = {};
+
+  bool operator==(const FileHandle&) const = default;
+  [[nodiscard]] bool empty() const { return bytes[0] == 0; }
+};
+
+// In front of the bytes of a block: whose they are, and the path as /proc/PID/fd says it.
+struct BlockHead {
+  FileHandle handle;
+  std::array<char, 4096> path = {};
+};
+inline constexpr std::size_t block_head_bytes = 8192;
+inline constexpr std::size_t block_stride = block_head_bytes + block_bytes;
+static_assert(sizeof(BlockHead) <= block_head_bytes);
+
+struct AreaBlock {
+  std::atomic<std::uint32_t> state = 0;  // 0 without memory, 1 free, 2 taken
+};
+
+// A mount whose files only this machine changes, and to what writes there are best aligned.
+struct AreaMount {
+  std::int32_t id = 0;
+  std::uint32_t align = 0;  // 0 = anything
+};
+
+// What processes tell the keeper, the process that runs them.
+struct KeeperMessage {
+  enum Kind : std::uint32_t { hold = 1, drop = 2, watch = 3 };
+  std::uint32_t kind = 0;
+  std::uint32_t buffer = 0;
+  std::uint32_t generation = 0;
+  pid_t process = 0;
+};
+
+// A thread that is interrupted while it holds the lock may come again in a signal's handler.
+enum class Locked : std::uint8_t { yes, already, no };
+// Waits until nobody who lives has it; `patience` in milliseconds, 0 = for ever.
+Locked lock_buffer(Buffer& buffer, pid_t thread, int patience = 0);
+void unlock_buffer(Buffer& buffer);
+
+// When a process was started, in the kernel's ticks; 0 where there is none, or it has ended.
+std::uint64_t process_start(pid_t process);
+bool is_alive(const Buffer& buffer);
+// In which numbers of processes mean the same.
+std::uint64_t process_space();
+FileStamp stamp_of(int fd, bool& good);
+// And the number of the mount that it is on, or -1.
+FileHandle handle_of(int fd, int& mount);
+
+}  // namespace sluice

@@ -1,0 +1,273 @@
+#include "run/keeper.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <future>
+
+#include "base/clock.h"
+
+namespace sluice {
+namespace {
+
+constexpr int soon = 1;          // milliseconds until somebody who has a lock is asked again
+constexpr double patience = 10;  // seconds, at the end
+
+UniqueFd own_socket(const std::string& name) {
+  UniqueFd out(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int yes = 1;
+  const bool good = out && bind(out.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                    setsockopt(out.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0;
+  return good ? std::move(out) : UniqueFd();
+}
+
+}  // namespace
+
+Keeper::~Keeper() {
+  if (thread_.joinable()) {
+    finish();
+  }
+}
+
+Status Keeper::start() {
+  const std::string name = std::filesystem::path(area_.own_path.data()).filename().string();
+  socket_ = own_socket(name);
+  stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC));
+  if (!socket_ || !stop_) {
+    return Errno().fail("cannot listen to the program");
+  }
+  std::memcpy(area_.keeper_name.data(), name.c_str(), name.size() + 1);
+  area_.keeper = getpid();
+  std::promise<void> ready;
+  thread_ = std::thread([&] {
+    // The kernel tells this thread alone; the program's own signals are for others.
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    sigset_t told;
+    sigemptyset(&told);
+    sigaddset(&told, SIGRTMIN);
+    sigaddset(&told, SIGIO);
+    signals_ = UniqueFd(signalfd(-1, &told, SFD_CLOEXEC | SFD_NONBLOCK));
+    area_.keeper_thread = gettid();
+    ready.set_value();
+    serve();
+  });
+  ready.get_future().wait();
+  return {};
+}
+
+void Keeper::serve() {
+  for (;;) {
+    std::vector<pollfd> all = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
+                               {.fd = socket_.get(), .events = POLLIN, .revents = 0},
+                               {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
+    for (const auto& [process, fd] : watched_) {
+      all.push_back({.fd = fd.get(), .events = POLLIN, .revents = 0});
+    }
+    if (poll(all.data(), all.size(), broken_.empty() ? -1 : soon) < 0 && errno != EINTR) {
+      return;
+    }
+    receive();
+    look_for_leases();
+    retire_broken();
+    look_for_dead();
+    if ((all[0].revents & POLLIN) != 0) {
+      return;
+    }
+  }
+}
+
+// All that was sent, with the descriptors that came along.
+void Keeper::receive() {
+  for (;;) {
+    KeeperMessage message;
+    iovec part{.iov_base = &message, .iov_len = sizeof message};
+    alignas(cmsghdr) std::array<char, 256> space = {};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = space.data();
+    header.msg_controllen = space.size();
+    const ssize_t got = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
+    if (got < 0) {
+      return;
+    }
+    UniqueFd fd;
+    bool ours = false;
+    for (cmsghdr* with = CMSG_FIRSTHDR(&header); with != nullptr; with = CMSG_NXTHDR(&header, with)) {
+      if (with->cmsg_type == SCM_RIGHTS) {
+        int number = -1;
+        std::memcpy(&number, CMSG_DATA(with), sizeof number);
+        fd = UniqueFd(number);
+      } else if (with->cmsg_type == SCM_CREDENTIALS) {
+        ucred who{};
+        std::memcpy(&who, CMSG_DATA(with), sizeof who);
+        ours = who.uid == getuid() || who.uid == geteuid();
+      }
+    }
+    if (ours && got == sizeof message && message.buffer < area_buffers) {
+      take(message, std::move(fd));
+    }
+  }
+}
+
+void Keeper::take(const KeeperMessage& message, UniqueFd fd) {
+  const Buffer& buffer = area_.all_buffers()[message.buffer];
+  if (message.kind == KeeperMessage::drop) {
+    let_go(message.buffer);
+    return;
+  }
+  if (message.kind == KeeperMessage::hold && fd && buffer.generation == message.generation &&
+      buffer.held != 0) {
+    held_[message.buffer] = {.fd = std::move(fd), .generation = message.generation};
+  }
+  watch(message.process);
+}
+
+void Keeper::let_go(std::uint32_t index) {
+  held_.erase(index);
+  broken_.erase(index);
+  Buffer& buffer = area_.all_buffers()[index];
+  buffer.held = 0;
+  syscall(SYS_futex, &buffer.held, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+void Keeper::watch(pid_t process) {
+  if (watched_.contains(process)) {
+    return;
+  }
+  UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  if (fd) {
+    watched_.emplace(process, std::move(fd));
+  } else {
+    write_all_of(process);  // it has ended already
+  }
+}
+
+void Keeper::look_for_leases() {
+  signalfd_siginfo one{};
+  bool told = false;
+  while (read(signals_.get(), &one, sizeof one) == sizeof one) {
+    told = true;
+  }
+  for (auto& [index, held] : held_) {
+    if (told && fcntl(held.fd.get(), F_GETLEASE) != F_WRLCK) {
+      broken_.insert(index);
+    }
+  }
+}
+
+void Keeper::retire_broken() {
+  for (const std::uint32_t index : std::set<std::uint32_t>(broken_)) {
+    if (retire(index, soon)) {
+      broken_.erase(index);
+    }
+  }
+}
+
+bool Keeper::retire(std::uint32_t index, int most) {
+  Buffer& buffer = area_.all_buffers()[index];
+  const auto held = held_.find(index);
+  if (lock_buffer(buffer, gettid(), most) == Locked::no) {
+    return false;
+  }
+  const int fd =
+      held == held_.end() || held->second.generation != buffer.generation ? -1 : held->second.fd.get();
+  if (buffer.block != 0 && (buffer.generation & 1) != 0) {
+    const bool alive = is_alive(buffer);
+    if (buffer.length > 0) {
+      Recovered done = put_down(area_, buffer, fd);
+      if (done.outcome != Recovered::Outcome::written && done.outcome != Recovered::Outcome::there) {
+        odd_.push_back(std::move(done));
+      }
+    }
+    if (const std::int64_t position = buffer.position; fd >= 0 && position >= 0) {
+      lseek(fd, position, SEEK_SET);
+      buffer.position = -1;
+    }
+    if (fd >= 0) {
+      fcntl(fd, F_SETLEASE, F_UNLCK);
+      fcntl(fd, F_SETSIG, 0);
+      f_owner_ex nobody{.type = F_OWNER_PID, .pid = 0};
+      fcntl(fd, F_SETOWN_EX, &nobody);
+      buffer.leased = false;
+    }
+    // Who has it open and keeps its position here goes on, with nothing in it.
+    if (buffer.length == 0 && (fd >= 0 || !alive)) {
+      buffer.retired = true;
+      area_.give_block_back(buffer);
+      if (!alive) {
+        Area::give_back(buffer);
+      }
+    }
+  }
+  unlock_buffer(buffer);
+  if (held != held_.end()) {
+    let_go(index);
+  }
+  return true;
+}
+
+void Keeper::look_for_dead() {
+  std::vector<pid_t> dead;
+  for (const auto& [process, fd] : watched_) {
+    pollfd one{.fd = fd.get(), .events = POLLIN, .revents = 0};
+    if (poll(&one, 1, 0) == 1) {
+      dead.push_back(process);
+    }
+  }
+  for (const pid_t process : dead) {
+    watched_.erase(process);
+    write_all_of(process);
+  }
+}
+
+void Keeper::write_all_of(pid_t process) {
+  const std::span<Buffer> all = area_.all_buffers();
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    if ((all[i].generation & 1) != 0 && all[i].process == process && all[i].block != 0 && !retire(i, soon)) {
+      broken_.insert(i);
+    }
+  }
+}
+
+std::vector<Recovered> Keeper::finish() {
+  area_.over = 1;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t told = write(stop_.get(), &one, sizeof one);
+  thread_.join();
+  receive();
+  const std::span<Buffer> all = area_.all_buffers();
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    if ((all[i].generation & 1) != 0 && all[i].block != 0) {
+      broken_.insert(i);
+    }
+  }
+  const double deadline = steady_seconds() + patience;
+  while (!broken_.empty() && steady_seconds() < deadline) {
+    receive();
+    retire_broken();
+  }
+  held_.clear();
+  return std::exchange(odd_, {});
+}
+
+}  // namespace sluice

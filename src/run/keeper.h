@@ -1,0 +1,57 @@
+// Stands by while a program runs: holds a duplicate of each file of which something is kept back, writes that
+// when another process wants to open the file, and finishes what a process left behind that ended.
+#pragma once
+
+#include <map>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "base/sys.h"
+#include "run/recover.h"
+
+namespace sluice {
+
+class Keeper {
+ public:
+  explicit Keeper(Area& area) : area_(area) {}
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+  ~Keeper();
+
+  // REQUIRES: before the program starts.
+  Status start();
+  // The run is over: nothing is kept back any more. What went otherwise than it should.
+  std::vector<Recovered> finish();
+
+ private:
+  struct Held {
+    UniqueFd fd;
+    std::uint32_t generation = 0;
+  };
+
+  void serve();
+  void receive();
+  void take(const struct KeeperMessage& message, UniqueFd fd);
+  void look_for_leases();
+  void look_for_dead();
+  void retire_broken();
+  // Whether it is done with.
+  bool retire(std::uint32_t index, int patience);
+  void let_go(std::uint32_t index);
+  void watch(pid_t process);
+  void write_all_of(pid_t process);
+
+  Area& area_;
+  UniqueFd socket_;
+  UniqueFd signals_;
+  UniqueFd stop_;
+  std::thread thread_;
+  std::map<std::uint32_t, Held> held_;
+  std::map<pid_t, UniqueFd> watched_;
+  std::set<std::uint32_t> broken_;  // leases that somebody waits for
+  std::vector<Recovered> odd_;
+};
+
+}  // namespace sluice

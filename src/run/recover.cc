@@ -1,0 +1,314 @@
+#include "run/recover.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "run/shared.h"
+
+namespace sluice {
+namespace {
+
+using Outcome = Recovered::Outcome;
+
+// All of it, or errno.
+int write_at(int fd, const std::byte* bytes, std::uint64_t length, std::uint64_t offset) {
+  while (length > 0) {
+    const ssize_t done = pwrite(fd, bytes, length, static_cast<off_t>(offset));
+    if (done <= 0 && errno != EINTR) {
+      return done < 0 ? errno : EIO;
+    }
+    const auto moved = static_cast<std::uint64_t>(std::max<ssize_t>(done, 0));
+    bytes += moved;
+    length -= moved;
+    offset += moved;
+  }
+  return 0;
+}
+
+// Whether the file holds these bytes there already: whoever was killed while it wrote them had written them.
+bool is_there(int fd, const std::byte* bytes, std::uint64_t length, std::uint64_t offset) {
+  std::vector<std::byte> found(length);
+  std::uint64_t done = 0;
+  while (done < length) {
+    const ssize_t got = pread(fd, found.data() + done, length - done, static_cast<off_t>(offset + done));
+    if (got <= 0) {
+      return false;
+    }
+    done += static_cast<std::uint64_t>(got);
+  }
+  return std::memcmp(found.data(), bytes, length) == 0;
+}
+
+// Whether a descriptor is the file of the record: the same inode, and where the file system gives handles,
+// the same of those.
+bool is_same(int fd, const Buffer& buffer, const BlockHead& head) {
+  struct stat found {};
+  if (fstat(fd, &found) != 0 || found.st_dev != buffer.device || found.st_ino != buffer.inode) {
+    return false;
+  }
+  int mount = 0;
+  return head.handle.empty() || handle_of(fd, mount) == head.handle;
+}
+
+UniqueFd open_same(const std::string& path, const Buffer& buffer, const BlockHead& head) {
+  UniqueFd out(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!out) {
+    out = UniqueFd(open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  }
+  return out && is_same(out.get(), buffer, head) ? std::move(out) : UniqueFd();
+}
+
+// By its handle, which only root may use. `gone` where there is no such file any more.
+UniqueFd open_handle(const std::string& folder, const Buffer& buffer, const BlockHead& head, bool& gone) {
+  if (head.handle.empty()) {
+    return UniqueFd();
+  }
+  FileHandle handle = head.handle;
+  const UniqueFd mount(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat found {};
+  if (!mount || fstat(mount.get(), &found) != 0 || found.st_dev != buffer.device) {
+    return UniqueFd();
+  }
+  UniqueFd out(open_by_handle_at(mount.get(), reinterpret_cast<file_handle*>(handle.bytes.data()),
+                                 O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  gone = (!out && errno == ESTALE) || (out && fstat(out.get(), &found) == 0 && found.st_nlink == 0);
+  return out && is_same(out.get(), buffer, head) ? std::move(out) : UniqueFd();
+}
+
+// Under another name in the same folder.
+UniqueFd open_renamed(const std::string& folder, const Buffer& buffer, const BlockHead& head,
+                      std::string& path) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    struct stat found {};
+    if (lstat(entry.path().c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_ino == buffer.inode &&
+        found.st_dev == buffer.device) {
+      if (UniqueFd out = open_same(entry.path().string(), buffer, head); out) {
+        path = entry.path().string();
+        return out;
+      }
+    }
+  }
+  return UniqueFd();
+}
+
+// The bytes alone, in a new file beside, or above where the folder is gone. Its name, or "" and errno.
+std::string put_beside(std::string path, const std::byte* bytes, std::uint64_t length) {
+  const std::string name_alone = path.substr(path.rfind('/') + 1);
+  std::string folder = folder_of(path);
+  struct stat found {};
+  while (folder.size() > 1 && stat(folder.c_str(), &found) != 0 && errno == ENOENT) {
+    folder = folder_of(folder);
+  }
+  path = folder + (folder.ends_with('/') ? "" : "/") + name_alone;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = path + ".sluice-recovered" + (i == 0 ? "" : fmt::format(".{}", i));
+    const UniqueFd fd(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!fd && errno == EEXIST) {
+      continue;
+    }
+    if (!fd) {
+      return "";
+    }
+    int error = write_at(fd.get(), bytes, length, 0);
+    if (error == 0 && fsync(fd.get()) != 0) {
+      error = errno;
+    }
+    if (error != 0) {
+      unlink(name.c_str());
+      errno = error;
+      return "";
+    }
+    return name;
+  }
+  errno = EEXIST;
+  return "";
+}
+
+void empty(Area& area, Buffer& buffer) {
+  area.count_flush(buffer);
+  buffer.length.store(0, std::memory_order_release);
+}
+
+Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why) {
+  out.put = put_beside(out.path, area.bytes_of(buffer), out.bytes);
+  const int number = errno;
+  out.why = std::move(why);
+  if (out.put.empty()) {
+    out.why += fmt::format(", and beside it is no place: {}", std::strerror(number));
+    return out;
+  }
+  out.outcome = Outcome::beside;
+  empty(area, buffer);
+  return out;
+}
+
+Recovered to_file(Area& area, Buffer& buffer, Recovered out, int fd) {
+  if (const int error = write_at(fd, area.bytes_of(buffer), out.bytes, out.offset); error != 0) {
+    out.why = std::strerror(error);
+    return out;
+  }
+  out.outcome = Outcome::written;
+  empty(area, buffer);
+  return out;
+}
+
+// Whether a run's memory holds something that no process will write any more.
+std::vector<Buffer*> orphans_in(Area& area) {
+  std::vector<Buffer*> out;
+  for (Buffer& buffer : area.all_buffers()) {
+    if ((buffer.generation & 1) != 0 && buffer.block != 0 && buffer.block <= area.block_count &&
+        buffer.length > 0 && buffer.length <= block_bytes && !is_alive(buffer)) {
+      out.push_back(&buffer);
+    }
+  }
+  return out;
+}
+
+bool is_used(Area& area) {
+  const std::span<Buffer> all = area.all_buffers();
+  return std::any_of(all.begin(), all.end(), [](const Buffer& buffer) {
+    return (buffer.generation & 1) != 0 && buffer.block != 0 && buffer.length > 0;
+  });
+}
+
+}  // namespace
+
+Recovered put_down(Area& area, Buffer& buffer, int fd) {
+  BlockHead& head = area.head_of(buffer);
+  head.path.back() = 0;
+  Recovered out;
+  out.path = head.path.data();
+  out.offset = buffer.base;
+  out.bytes = buffer.length;
+  bool good = false;
+  if (fd >= 0) {
+    // Nobody else could open it without our knowing; only who forced the lease may have changed it.
+    const FileStamp now = stamp_of(fd, good);
+    const bool leased = fcntl(fd, F_GETLEASE) == F_WRLCK;
+    if (leased || (good && now.size == buffer.stamp.size && now.changed == buffer.stamp.changed) ||
+        area.over != 0 || is_alive(buffer)) {
+      return to_file(area, buffer, std::move(out), fd);
+    }
+  }
+  const std::string folder = folder_of(out.path);
+  bool gone = false;
+  UniqueFd file = fd >= 0 ? UniqueFd(dup(fd)) : open_same(out.path, buffer, head);
+  if (!file) {
+    file = open_handle(folder, buffer, head, gone);
+  }
+  if (!file && !gone) {
+    file = open_renamed(folder, buffer, head, out.path);
+  }
+  struct stat found {};
+  if (gone || (file && fstat(file.get(), &found) == 0 && found.st_nlink == 0) ||
+      out.path.ends_with(" (deleted)")) {
+    out.outcome = Outcome::dropped;
+    out.why = "the file was removed";
+    empty(area, buffer);
+    return out;
+  }
+  if (!file) {
+    return to_beside(area, buffer, std::move(out), "the file is not there any more, or is another");
+  }
+  if (stamp_of(file.get(), good) == buffer.stamp && good) {
+    return to_file(area, buffer, std::move(out), file.get());
+  }
+  if (is_there(file.get(), area.bytes_of(buffer), out.bytes, out.offset)) {
+    out.outcome = Outcome::there;
+    empty(area, buffer);
+    return out;
+  }
+  return to_beside(area, buffer, std::move(out), "the file was changed since");
+}
+
+std::string describe(const Recovered& one) {
+  const std::string what =
+      fmt::format("{} of {} at offset {}", human_size(one.bytes), quote(one.path), one.offset);
+  switch (one.outcome) {
+    case Outcome::written:
+      return fmt::format("wrote {}, which a program that ended had kept back", what);
+    case Outcome::there:
+      return fmt::format("{} are in the file already", what);
+    case Outcome::beside:
+      return fmt::format("{}: {}; the bytes are in {}", what, one.why, quote(one.put));
+    case Outcome::dropped:
+      return fmt::format("{}: {}", what, one.why);
+    case Outcome::failed:
+      break;
+  }
+  return fmt::format("{} could not be written: {}; they are kept, `sluice recover` tries again", what,
+                     one.why);
+}
+
+Json recovered_json(const Recovered& one) {
+  constexpr std::array names = {"written", "there", "beside", "dropped", "failed"};
+  return {{"outcome", names[static_cast<std::size_t>(one.outcome)]},
+          {"path", one.path},
+          {"put", one.put},
+          {"offset", one.offset},
+          {"bytes", one.bytes},
+          {"why", one.why}};
+}
+
+std::vector<Recovered> recover_leftovers(bool look_only) {
+  std::vector<Recovered> out;
+  for (const std::string& path : leftover_areas()) {
+    const UniqueFd fd(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    struct stat found {};
+    if (!fd || fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid() ||
+        flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+      continue;  // somebody's, or the run lives
+    }
+    const auto size = static_cast<std::size_t>(found.st_size);
+    void* memory = size < sizeof(Area) ? MAP_FAILED
+                                       : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    bool needed = false;
+    if (memory != MAP_FAILED && is_area(memory, size)) {
+      auto& area = *static_cast<Area*>(memory);
+      if (area.buffers != 0 && area.process_space != process_space()) {
+        munmap(memory, size);
+        continue;  // who of its processes lives cannot be told from here
+      }
+      for (Buffer* buffer : orphans_in(area)) {
+        if (look_only) {
+          out.push_back({.outcome = Outcome::failed,
+                         .path = area.head_of(*buffer).path.data(),
+                         .put = "",
+                         .offset = buffer->base,
+                         .bytes = buffer->length,
+                         .why = "nobody has tried yet"});
+          continue;
+        }
+        if (lock_buffer(*buffer, gettid(), 1000) == Locked::yes) {
+          out.push_back(put_down(area, *buffer, -1));
+          unlock_buffer(*buffer);
+        }
+      }
+      needed = is_used(area);
+    }
+    if (memory != MAP_FAILED) {
+      munmap(memory, size);
+    }
+    if (!needed) {
+      unlink(path.c_str());
+    }
+  }
+  return out;
+}
+
+}  // namespace sluice

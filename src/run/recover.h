@@ -1,0 +1,36 @@
+// Puts down what a program kept back of its files and cannot write itself any more.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "pipeline/area.h"
+
+namespace sluice {
+
+struct Recovered {
+  enum class Outcome { written, there, beside, dropped, failed };
+  Outcome outcome = Outcome::failed;
+  std::string path;  // of the file
+  std::string put;   // where the bytes are now, where that is another
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::string why;  // of those that are not simply written
+};
+
+// What is kept back goes into the file that `fd` is, or that the record names where it is -1; where that is
+// not provably the same file, unchanged since, beside it. Never over what is newer. Afterwards nothing is
+// kept back, except where it failed. REQUIRES: the buffer's lock, and it has a block.
+Recovered put_down(Area& area, Buffer& buffer, int fd);
+
+// A sentence for people, and the same for programs.
+std::string describe(const Recovered& one);
+Json recovered_json(const Recovered& one);
+
+// Areas of runs that are over, with something in them that no process will write any more: recovers it, and
+// removes those that nobody needs. With `look_only` it only tells what there is, as `failed`.
+std::vector<Recovered> recover_leftovers(bool look_only = false);
+
+}  // namespace sluice

@@ -1,0 +1,356 @@
+#include "stages/writeback/keep.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+namespace sluice::writeback {
+namespace {
+
+__attribute__((tls_model("initial-exec"))) thread_local constinit pid_t thread = 0;
+constinit Process process;
+
+constexpr std::uint32_t poor_writes = 4;  // fewer in one go are not worth it
+constexpr std::uint32_t most_poor = 8;    // times, and it is left alone for a while
+constexpr std::int64_t tick = 10000000;   // nanoseconds in which a file system may not tell two writes apart
+constexpr int sends = 50;                 // tries, a millisecond apart
+
+int control(int fd, int command, long argument) {
+  return static_cast<int>(syscall(SYS_fcntl, fd, command, argument));
+}
+
+bool keeper_lives(const Area& area) {
+  return syscall(SYS_kill, area.keeper, 0) == 0 || errno != ESRCH;
+}
+
+// A descriptor of its own each time: one that stays could be closed by the program, or become another.
+bool tell_keeper(const Area& area, const KeeperMessage& message, int passed) {
+  const auto fd = static_cast<int>(syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (fd < 0) {
+    return false;
+  }
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = std::strlen(area.keeper_name.data());
+  std::memcpy(address.sun_path + 1, area.keeper_name.data(), length);
+  KeeperMessage copy = message;
+  iovec part{.iov_base = &copy, .iov_len = sizeof copy};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+  header.msg_name = &address;
+  header.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  if (passed >= 0) {
+    header.msg_control = space;
+    header.msg_controllen = sizeof space;
+    cmsghdr* with = CMSG_FIRSTHDR(&header);
+    with->cmsg_level = SOL_SOCKET;
+    with->cmsg_type = SCM_RIGHTS;
+    with->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(with), &passed, sizeof passed);
+  }
+  long sent = -1;
+  for (int i = 0; i < sends && sent < 0; ++i) {
+    sent = syscall(SYS_sendmsg, fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+      break;
+    }
+    if (sent < 0) {
+      const timespec pause{.tv_sec = 0, .tv_nsec = 1000000};
+      syscall(SYS_nanosleep, &pause, nullptr);
+    }
+  }
+  syscall(SYS_close, fd);
+  return sent > 0;
+}
+
+std::uint32_t index_of(Area& area, const Buffer& buffer) {
+  return static_cast<std::uint32_t>(&buffer - area.all_buffers().data());
+}
+
+void forget_owner(int fd) {
+  control(fd, F_SETSIG, 0);
+  f_owner_ex nobody{.type = F_OWNER_PID, .pid = 0};
+  syscall(SYS_fcntl, fd, F_SETOWN_EX, &nobody);
+}
+
+// Whom the kernel is to tell when another opens the file. Nothing that is the program's already is changed.
+bool take_lease(const Area& area, int fd) {
+  if (control(fd, F_GETSIG, 0) != 0 || control(fd, F_GETOWN, 0) != 0) {
+    return false;
+  }
+  f_owner_ex owner{.type = F_OWNER_TID, .pid = area.keeper_thread};
+  if (syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) == 0 && control(fd, F_SETSIG, SIGRTMIN) == 0 &&
+      control(fd, F_SETLEASE, F_WRLCK) == 0) {
+    return true;
+  }
+  forget_owner(fd);
+  return false;
+}
+
+void give_lease_back(int fd) {
+  control(fd, F_SETLEASE, F_UNLCK);
+  forget_owner(fd);
+}
+
+// Whether nobody has the file open by another open: also this process would not see there what is kept back.
+bool is_alone(int fd) {
+  const bool out = control(fd, F_SETLEASE, F_WRLCK) == 0 || errno != EAGAIN;
+  control(fd, F_SETLEASE, F_UNLCK);
+  return out;
+}
+
+// Whose the bytes are. The mount's number, or -1.
+int name_file(BlockHead& head, int fd) {
+  int mount = -1;
+  head.handle = handle_of(fd, mount);
+  char link[64];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const long length = syscall(SYS_readlink, link, head.path.data(), head.path.size() - 1);
+  if (length <= 0) {
+    return -1;
+  }
+  head.path[static_cast<std::size_t>(length)] = 0;
+  return mount;
+}
+
+const AreaMount* mount_of(const Area& area, int id) {
+  for (std::uint32_t i = 0; i < area.mount_count; ++i) {
+    if (area.mounts[i].id == id) {
+      return &area.mounts[i];
+    }
+  }
+  return nullptr;
+}
+
+bool has_room(const Area& area, int fd) {
+  struct statfs found {};
+  // What all buffers of the run may need twice over: a disk that is nearly full says so in time.
+  const std::uint64_t wanted = 2 * (area.keeping.load() + 1) * block_bytes;
+  return syscall(SYS_fstatfs, fd, &found) == 0 &&
+         static_cast<std::uint64_t>(found.f_bavail) * static_cast<std::uint64_t>(found.f_bsize) >= wanted;
+}
+
+bool within_limit(std::uint64_t end) {
+  rlimit limit{};
+  return syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) == 0 && end <= limit.rlim_cur;
+}
+
+// A time that no write of another can be given by a clock that ticks; the file stands as it says then.
+bool stamp_file(Buffer& buffer, int fd) {
+  bool good = false;
+  buffer.stamp = stamp_of(fd, good);
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const std::int64_t time = static_cast<std::int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+  if (!good || time - buffer.stamp.changed > tick) {
+    return good;
+  }
+  const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, now};
+  if (syscall(SYS_utimensat, fd, nullptr, times, 0) != 0) {
+    return false;
+  }
+  buffer.stamp = stamp_of(fd, good);
+  return good && buffer.stamp.changed == time;
+}
+
+int write_out(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
+  const std::uint64_t length = buffer.length.load(std::memory_order_relaxed);
+  std::uint64_t done = 0;
+  while (done < length) {
+    sluice_activity one = about;
+    one.operation = SLUICE_WRITE;
+    one.flags = 0;
+    one.data = area.bytes_of(buffer) + done;
+    one.length = length - done;
+    one.offset = static_cast<std::int64_t>(buffer.base + done);
+    const std::int64_t moved = next->act(next, &one);
+    if (moved <= 0 && one.error != EINTR) {
+      return moved < 0 ? one.error : EIO;
+    }
+    done += static_cast<std::uint64_t>(std::max<std::int64_t>(moved, 0));
+  }
+  return 0;
+}
+
+// Without a keeper nobody hears that another opened the file; after a while it may have, and have changed it.
+bool is_still_ours(const Area& area, const Buffer& buffer, int fd) {
+  if (buffer.level != Level::strict || control(fd, F_GETLEASE, 0) == F_WRLCK || keeper_lives(area)) {
+    return true;
+  }
+  bool good = false;
+  const FileStamp now = stamp_of(fd, good);
+  return good && now.size == buffer.stamp.size && now.changed == buffer.stamp.changed;
+}
+
+}  // namespace
+
+pid_t this_thread() {
+  if (thread == 0) [[unlikely]] {
+    thread = static_cast<pid_t>(syscall(SYS_gettid));
+  }
+  return thread;
+}
+
+const Process& this_process() {
+  return process;
+}
+
+void begin_process() {
+  static std::atomic<bool> done = false;
+  const auto look = [] {
+    thread = 0;
+    process.id = static_cast<pid_t>(syscall(SYS_getpid));
+    const Area* area = this_area();
+    // In another space of numbers nobody could tell whether this process lives.
+    const bool known = area != nullptr && area->process_space == sluice::process_space();
+    process.started = known ? process_start(process.id) : 0;
+  };
+  if (!done.exchange(true)) {
+    look();
+    pthread_atfork(nullptr, nullptr, look);
+  }
+}
+
+bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
+  struct stat found {};
+  if (area.over != 0 || process.started == 0 || syscall(SYS_fstat, fd, &found) != 0 ||
+      !S_ISREG(found.st_mode) || !has_room(area, fd)) {
+    return false;
+  }
+  buffer.retired = true;  // until all is well
+  const std::uint32_t block = area.take_block();
+  if (block == 0) {
+    buffer.retired = false;  // there may be one later
+    return false;
+  }
+  buffer.block.store(block);
+  area.keeping.fetch_add(1, std::memory_order_relaxed);
+  buffer.level = settings.level;
+  buffer.process = process.id;
+  buffer.started = process.started;
+  buffer.device = found.st_dev;
+  buffer.inode = found.st_ino;
+  buffer.leased = false;
+  buffer.base = 0;
+  buffer.end = 0;
+  BlockHead& head = area.head_of(buffer);
+  const AreaMount* mount = mount_of(area, name_file(head, fd));
+  const std::uint32_t liked = mount != nullptr && mount->align > 0 ? mount->align : block_bytes;
+  buffer.align = settings.block > 0 ? static_cast<std::uint32_t>(settings.block) : liked;
+  KeeperMessage message{.kind = KeeperMessage::watch,
+                        .buffer = index_of(area, buffer),
+                        .generation = buffer.generation,
+                        .process = process.id};
+  bool good = head.path[0] == '/' && stamp_file(buffer, fd);
+  if (good && settings.level == Level::strict) {
+    good = mount != nullptr && take_lease(area, fd);
+    buffer.leased = good;
+    buffer.held = good ? 1 : 0;
+    message.kind = KeeperMessage::hold;
+  } else if (good && mount != nullptr) {
+    good = is_alone(fd);
+  }
+  if (good && !tell_keeper(area, message, settings.level == Level::strict ? fd : -1)) {
+    buffer.held = 0;
+    good = false;
+  }
+  if (!good) {
+    disengage(area, buffer, fd);
+    return false;
+  }
+  buffer.retired = false;
+  return true;
+}
+
+bool begin_extent(Area& area, Buffer& buffer, const Settings&, int fd, std::uint64_t offset) {
+  const std::uint64_t end = (offset / buffer.align + 1) * buffer.align;
+  if (buffer.writes < poor_writes && buffer.base != buffer.end) {
+    if (++buffer.poor >= most_poor) {
+      buffer.poor = most_poor - 1;
+      buffer.wait = 256;
+      return false;
+    }
+  } else {
+    buffer.poor = 0;
+  }
+  if (area.over != 0 || !within_limit(end) || !has_room(area, fd) || !stamp_file(buffer, fd)) {
+    buffer.wait = 16;
+    return false;
+  }
+  buffer.writes = 0;
+  buffer.base = offset;
+  buffer.end = end;
+  return true;
+}
+
+int write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
+  return write_out(area, buffer, about, next);
+}
+
+int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
+  if (buffer.length.load(std::memory_order_relaxed) == 0) {
+    return 0;
+  }
+  if (!is_still_ours(area, buffer, about.descriptor)) {
+    return EIO;  // it stays where it is, for `sluice recover`
+  }
+  if (const int error = write_out(area, buffer, about, next); error != 0) {
+    return error;
+  }
+  area.count_flush(buffer);
+  buffer.length.store(0, std::memory_order_release);
+  return 0;
+}
+
+void hand_position_back(Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
+  const std::int64_t position = buffer.position.load(std::memory_order_relaxed);
+  if (position < 0) {
+    return;
+  }
+  sluice_activity move = about;
+  move.operation = SLUICE_SEEK;
+  move.offset = position;
+  move.flags = SEEK_SET;
+  next->act(next, &move);
+  buffer.position.store(-1, std::memory_order_relaxed);
+}
+
+void disengage(Area& area, Buffer& buffer, int fd) {
+  if (buffer.leased && fd >= 0) {
+    give_lease_back(fd);
+  }
+  buffer.leased = false;
+  // The keeper's duplicate must be gone before ours is: programs cannot be run, and file systems not be
+  // unmounted, while somebody has a file open.
+  const KeeperMessage message{.kind = KeeperMessage::drop,
+                              .buffer = index_of(area, buffer),
+                              .generation = buffer.generation,
+                              .process = buffer.process};
+  if (buffer.held != 0 && tell_keeper(area, message, -1)) {
+    while (buffer.held != 0 && keeper_lives(area)) {
+      const timespec patience{.tv_sec = 0, .tv_nsec = 100000000};
+      syscall(SYS_futex, &buffer.held, FUTEX_WAIT, 1, &patience, nullptr, 0);
+    }
+  }
+  buffer.held = 0;
+  area.give_block_back(buffer);
+}
+
+}  // namespace sluice::writeback

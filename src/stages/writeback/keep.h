@@ -1,0 +1,46 @@
+// How a buffer comes to keep something back, and how that gets into the file. Bare system calls throughout:
+// in a program these are Sluice's own, which pass no stage.
+#pragma once
+
+#include <cstdint>
+
+#include "pipeline/area.h"
+#include "sluice/stage.h"
+
+namespace sluice::writeback {
+
+struct Settings {
+  Level level = Level::strict;
+  std::int64_t block = 0;           // writes end at multiples of it; 0 = as the place likes it
+  std::int64_t large = 128 * 1024;  // as it is, from here on
+  std::int64_t after = 16;          // so many small writes first
+};
+
+// This thread, and this process, as a buffer names them.
+pid_t this_thread();
+struct Process {
+  pid_t id = 0;
+  std::uint64_t started = 0;
+};
+const Process& this_process();
+// Once a process, before the others.
+void begin_process();
+
+// REQUIRES of all below: the lock of the buffer, or that nobody else knows of it.
+
+// Gives it memory, and whatever its level needs; false where nothing may be kept back now. It may have been
+// retired then.
+bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd);
+// From here on `offset` is the first byte kept back. False where it is better to write at once. REQUIRES: it
+// has a block and nothing in it.
+bool begin_extent(Area& area, Buffer& buffer, const Settings& settings, int fd, std::uint64_t offset);
+// What is kept back is written by the stages below. 0, or errno, and then it is still there.
+int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice_next* next);
+// The same, and nothing else changes: for who comes in the middle of something.
+int write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next);
+// The kernel's position of the file is right again.
+void hand_position_back(Buffer& buffer, const sluice_activity& about, const sluice_next* next);
+// No block and no lease any more. REQUIRES: nothing is kept back. `fd` may be -1.
+void disengage(Area& area, Buffer& buffer, int fd);
+
+}  // namespace sluice::writeback

@@ -1,0 +1,495 @@
+// Small writes are kept back until a block of them is together: one write instead of thousands. What is kept
+// back is in memory that outlives the program, and goes into the file when anybody else would see that it is
+// missing (pipeline/buffers.h, docs/promises.md).
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "pipeline/parameters.h"
+#include "stages/writeback/keep.h"
+
+namespace sluice::writeback {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+constexpr std::int64_t far = std::int64_t{1} << 42;  // a seek there is left to the kernel
+constexpr int unkept = O_APPEND | O_SYNC | O_DSYNC | O_DIRECT | O_PATH;
+
+std::array<Settings, 64> all_settings;
+std::atomic<std::size_t> used = 0;
+
+int start(const char* text, void** state, char* error, std::size_t error_size) {
+  Parameters parameters(text, error, error_size);
+  const std::size_t index = used.fetch_add(1);
+  if (index >= all_settings.size()) {
+    return parameters.refuse("too many of them");
+  }
+  Settings& out = all_settings[index];
+  while (parameters.next()) {
+    if (parameters.name == "level") {
+      if (parameters.value != "strict" && parameters.value != "close") {
+        return parameters.refuse("strict or close");
+      }
+      out.level = parameters.value == "strict" ? Level::strict : Level::close;
+      continue;
+    }
+    std::int64_t* number = parameters.name == "block"   ? &out.block
+                           : parameters.name == "large" ? &out.large
+                           : parameters.name == "after" ? &out.after
+                                                        : nullptr;
+    if (number == nullptr) {
+      return parameters.refuse("writeback has level, block, large and after");
+    }
+    if (!parameters.number(*number)) {
+      return parameters.refuse("not a number");
+    }
+  }
+  constexpr auto most = static_cast<std::int64_t>(block_bytes);
+  if (out.block > most || (out.block != 0 && out.block < 512) || out.large > most) {
+    parameters.name = "block";
+    parameters.value = "";
+    return parameters.refuse("block is 512 to 1M, large at most 1M");
+  }
+  *state = &out;
+  begin_process();
+  return 0;
+}
+
+// A buffer and its generation in the space of a pointer; null = nothing is ever kept back of this file.
+struct Kept {
+  Buffer* buffer = nullptr;
+  std::uint32_t generation = 0;
+};
+
+void* pack(Area& area, const Buffer& buffer) {
+  const auto index = static_cast<std::uintptr_t>(&buffer - area.all_buffers().data());
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(buffer.generation.load()) << 16 | index);
+}
+
+Kept unpack(Area& area, const void* state) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(state);
+  return {.buffer = &area.all_buffers()[bits & 0xffff], .generation = static_cast<std::uint32_t>(bits >> 16)};
+}
+
+// One call on one file, with its lock.
+struct Call {
+  Area& area;
+  Buffer& buffer;
+  const Settings& settings;
+  sluice_activity& activity;
+  const sluice_next* next;
+
+  [[nodiscard]] std::int64_t pass() const { return next->act(next, &activity); }
+  [[nodiscard]] std::int64_t fail(int number) const {
+    activity.error = number;
+    return activity.result = -1;
+  }
+  [[nodiscard]] std::int64_t done(std::int64_t result) const {
+    activity.error = 0;
+    return activity.result = result;
+  }
+  [[nodiscard]] bool here() const { return activity.offset == SLUICE_AT_POSITION; }
+  [[nodiscard]] int flush() const { return writeback::flush(area, buffer, activity, next); }
+  void hand_position_back() const { writeback::hand_position_back(buffer, activity, next); }
+  // The file's position, which is ours from now on; -1 where it has none.
+  [[nodiscard]] std::int64_t position() const {
+    if (buffer.position.load(relaxed) < 0) {
+      sluice_activity ask = activity;
+      ask.operation = SLUICE_SEEK;
+      ask.offset = 0;
+      ask.flags = SEEK_CUR;
+      buffer.position.store(next->act(next, &ask), relaxed);
+    }
+    return buffer.position.load(relaxed);
+  }
+  // Passes it on where the file's position is ours: with an offset, and moves it.
+  [[nodiscard]] std::int64_t pass_at_position() const {
+    const std::int64_t at = buffer.position.load(relaxed);
+    if (!here() || at < 0) {
+      return pass();
+    }
+    activity.offset = at;
+    const std::int64_t result = pass();
+    activity.offset = SLUICE_AT_POSITION;
+    if (result > 0) {
+      buffer.position.store(at + result, relaxed);
+    }
+    return result;
+  }
+};
+
+// Puts bytes where they belong, as far as the extent reaches; how many.
+std::uint64_t keep(const Call& call, std::int64_t at, const std::byte* data, std::uint64_t length) {
+  Buffer& buffer = call.buffer;
+  const std::uint64_t offset = static_cast<std::uint64_t>(at) - buffer.base;
+  const std::uint64_t part = std::min(length, buffer.end - static_cast<std::uint64_t>(at));
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::memcpy(call.area.bytes_of(buffer) + offset, data, part);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (offset + part > buffer.length.load(relaxed)) {
+    buffer.length.store(offset + part, std::memory_order_release);
+  }
+  return part;
+}
+
+// Whether bytes at this offset go on where those that are kept back are, or end.
+bool fits(const Buffer& buffer, std::int64_t at) {
+  const auto offset = static_cast<std::uint64_t>(at);
+  const std::uint64_t length = buffer.length.load(relaxed);
+  return length > 0 && offset >= buffer.base && offset <= buffer.base + length && offset < buffer.end;
+}
+
+// Where this write goes; its place is taken before anything else is done.
+std::int64_t claim(const Call& call) {
+  if (!call.here()) {
+    return call.activity.offset;
+  }
+  const std::int64_t at = call.position();
+  if (at >= 0) {
+    call.buffer.position.store(at + static_cast<std::int64_t>(call.activity.length), relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    // A handler that came between those two lines wrote at the same place.
+    if (call.buffer.nested.load(relaxed) == at) [[unlikely]] {
+      call.buffer.position.store(call.buffer.nested_end.load(relaxed), relaxed);
+      call.buffer.nested.store(-1, relaxed);
+      return claim(call);
+    }
+  }
+  return at;
+}
+
+// Fewer bytes than it wanted were taken: the position is where they end.
+std::int64_t end_write(const Call& call, std::int64_t at, std::int64_t result) {
+  if (call.here()) {
+    call.buffer.position.store(at + std::max<std::int64_t>(result, 0), relaxed);
+  }
+  return result;
+}
+
+// All but the first so many bytes, which are kept back already.
+std::int64_t write_through(const Call& call, std::int64_t at, std::uint64_t kept = 0) {
+  const auto first = static_cast<std::int64_t>(kept);
+  sluice_activity rest = call.activity;
+  rest.offset = at + first;
+  rest.data = static_cast<std::byte*>(rest.data) + kept;
+  rest.length -= kept;
+  const std::int64_t result = call.next->act(call.next, &rest);
+  call.activity.error = rest.error;
+  call.activity.result = result < 0 && kept > 0 ? first : result < 0 ? -1 : first + result;
+  return end_write(call, at, call.activity.result);
+}
+
+std::int64_t write_slowly(const Call& call, std::int64_t at) {
+  Buffer& buffer = call.buffer;
+  const auto* data = static_cast<const std::byte*>(call.activity.data);
+  const std::uint64_t length = call.activity.length;
+  std::uint64_t done = 0;
+  while (done < length) {
+    const std::int64_t offset = at + static_cast<std::int64_t>(done);
+    if (!fits(buffer, offset)) {
+      if (const int error = call.flush(); error != 0) {
+        return end_write(call, at, done > 0 ? call.done(static_cast<std::int64_t>(done)) : call.fail(error));
+      }
+      if (!begin_extent(call.area, buffer, call.settings, call.activity.descriptor,
+                        static_cast<std::uint64_t>(offset))) {
+        const std::int64_t result = write_through(call, at, done);
+        call.hand_position_back();
+        return result;
+      }
+    }
+    done += keep(call, offset, data + done, length - done);
+    ++buffer.writes;
+    // A block that is full is written by whoever filled it, and an error is told at once.
+    if (buffer.base + buffer.length.load(relaxed) == buffer.end) {
+      if (const int error = call.flush(); error != 0) {
+        return end_write(call, at, call.fail(error));  // it stays here, and may come again
+      }
+    }
+  }
+  return call.done(static_cast<std::int64_t>(length));
+}
+
+std::int64_t write_kept(const Call& call) {
+  Buffer& buffer = call.buffer;
+  const std::uint64_t length = call.activity.length;
+  if (buffer.wait > 0) {
+    --buffer.wait;
+    return call.pass_at_position();
+  }
+  const std::int64_t at = claim(call);
+  if (at < 0) {
+    return call.pass();
+  }
+  if (length >= static_cast<std::uint64_t>(call.settings.large) || length > buffer.align) {
+    const int error = call.flush();
+    return error != 0 ? end_write(call, at, call.fail(error)) : write_through(call, at);
+  }
+  if (fits(buffer, at) && static_cast<std::uint64_t>(at) + length < buffer.end) [[likely]] {
+    keep(call, at, static_cast<const std::byte*>(call.activity.data), length);
+    ++buffer.writes;
+    return call.done(static_cast<std::int64_t>(length));
+  }
+  return write_slowly(call, at);
+}
+
+std::int64_t read_kept(const Call& call) {
+  Buffer& buffer = call.buffer;
+  const std::uint64_t kept = buffer.length.load(relaxed);
+  const std::int64_t at = call.here() ? buffer.position.load(relaxed) : call.activity.offset;
+  if (kept == 0 || !buffer.readable) {
+    return call.pass_at_position();
+  }
+  const auto offset = static_cast<std::uint64_t>(at);
+  if (at >= 0 && offset >= buffer.base && offset + call.activity.length <= buffer.base + kept) {
+    std::memcpy(call.activity.data, call.area.bytes_of(buffer) + (offset - buffer.base),
+                call.activity.length);
+    if (call.here()) {
+      buffer.position.store(at + static_cast<std::int64_t>(call.activity.length), relaxed);
+    }
+    return call.done(static_cast<std::int64_t>(call.activity.length));
+  }
+  const bool below = at >= 0 && offset + call.activity.length <= buffer.base &&
+                     buffer.base <= static_cast<std::uint64_t>(buffer.stamp.size);
+  if (!below) {
+    [[maybe_unused]] const int later = call.flush();  // told by what can tell it
+  }
+  return call.pass_at_position();
+}
+
+std::int64_t seek_kept(const Call& call) {
+  const int whence = call.activity.flags;
+  const std::int64_t offset = call.activity.offset;
+  const std::int64_t position = call.buffer.position.load(relaxed);
+  if (position >= 0 && (whence == SEEK_SET || whence == SEEK_CUR) && offset > -far && offset < far) {
+    const std::int64_t to = whence == SEEK_SET ? offset : position + offset;
+    if (to < 0) {
+      return call.fail(EINVAL);
+    }
+    call.buffer.position.store(to, relaxed);
+    return call.done(to);
+  }
+  [[maybe_unused]] const int later = call.flush();
+  call.hand_position_back();
+  return call.pass();
+}
+
+std::int64_t settle_kept(const Call& call) {
+  const int flags = call.activity.flags;
+  if ((flags & SLUICE_SETTLE_LOCK) != 0 && call.buffer.leased) {
+    return call.pass();  // nobody else has it open
+  }
+  if ((flags & SLUICE_SETTLE_LEAVE) != 0 && call.buffer.process != this_process().id) {
+    return call.pass();
+  }
+  const int error = call.flush();
+  if ((flags & SLUICE_SETTLE_POSITION) != 0) {
+    call.hand_position_back();
+  }
+  if ((flags & SLUICE_SETTLE_RETIRE) == SLUICE_SETTLE_RETIRE && error == 0) {
+    disengage(call.area, call.buffer, call.activity.descriptor);
+    call.buffer.retired = true;
+  }
+  call.activity.flags = flags;
+  return error != 0 ? call.fail(error) : call.pass();
+}
+
+std::int64_t sync_kept(const Call& call) {
+  const int error = call.flush();
+  return error != 0 ? call.fail(error) : call.pass();
+}
+
+// The kernel does it, as if nothing were kept back.
+std::int64_t done_below(const Call& call) {
+  const int error = call.flush();
+  if (error != 0 && call.activity.operation == SLUICE_WRITE) {
+    return call.fail(error);
+  }
+  call.hand_position_back();
+  return call.pass();
+}
+
+std::int64_t act_engaged(const Call& call) {
+  const sluice_activity& activity = call.activity;
+  const bool moves = activity.operation == SLUICE_WRITE || activity.operation == SLUICE_READ;
+  if (moves && (activity.length == 0 || !is_memory(activity.data, activity.length))) {
+    return done_below(call);
+  }
+  switch (activity.operation) {
+    case SLUICE_WRITE:
+      return write_kept(call);
+    case SLUICE_READ:
+      return read_kept(call);
+    case SLUICE_SEEK:
+      return seek_kept(call);
+    case SLUICE_SETTLE:
+      return settle_kept(call);
+    default:
+      return sync_kept(call);
+  }
+}
+
+// Nothing is kept back yet. Small writes are counted until it seems worth it; whether it is now.
+bool is_worth_it(const Call& call) {
+  Buffer& buffer = call.buffer;
+  const sluice_activity& activity = call.activity;
+  if (activity.operation == SLUICE_SETTLE &&
+      (activity.flags & SLUICE_SETTLE_RETIRE) == SLUICE_SETTLE_RETIRE &&
+      ((activity.flags & SLUICE_SETTLE_LEAVE) == 0 || buffer.process == this_process().id)) {
+    buffer.retired.store(true, relaxed);
+  }
+  if (activity.operation != SLUICE_WRITE || activity.length == 0 || activity.data == nullptr ||
+      activity.length >= static_cast<std::uint64_t>(call.settings.large) ||
+      ++buffer.writes <= static_cast<std::uint64_t>(call.settings.after) + buffer.wait) {
+    return false;
+  }
+  buffer.writes = 0;
+  const bool good = engage(call.area, buffer, call.settings, activity.descriptor);
+  buffer.wait = good ? 0 : std::min(4096U, 64 + 2 * buffer.wait);
+  return good;
+}
+
+// In a signal's handler that interrupted one of our calls on the same file: nothing of what that one changes
+// is changed, and what is kept back is written as it stands, which may be done twice.
+std::int64_t act_nested(const Call& call, std::uint32_t generation) {
+  Buffer& buffer = call.buffer;
+  if (buffer.block == 0 || buffer.generation.load(relaxed) != generation) {
+    return call.pass();
+  }
+  if (call.activity.operation != SLUICE_WRITE || call.activity.data == nullptr) {
+    write_copy(call.area, buffer, call.activity, call.next);
+    return call.activity.operation == SLUICE_SEEK ? seek_kept(call) : call.pass_at_position();
+  }
+  const std::int64_t at = call.here() ? call.position() : call.activity.offset;
+  call.activity.offset = at;
+  const std::int64_t result = call.pass();
+  if (result > 0) {
+    // The extent may be written later: it gets the same bytes.
+    const auto first = std::max(static_cast<std::uint64_t>(at), buffer.base);
+    const auto last = std::min(static_cast<std::uint64_t>(at + result), buffer.end);
+    if (first < last) {
+      std::memcpy(
+          call.area.bytes_of(buffer) + (first - buffer.base),
+          static_cast<const std::byte*>(call.activity.data) + (first - static_cast<std::uint64_t>(at)),
+          last - first);
+    }
+    buffer.position.store(at + result, relaxed);
+    buffer.nested_end.store(at + result, relaxed);
+    buffer.nested.store(at, relaxed);
+  }
+  return result;
+}
+
+std::int64_t open_file(const Settings& settings, void** file_state, sluice_activity& activity,
+                       const sluice_next* next) {
+  const std::int64_t fd = next->act(next, &activity);
+  Area* area = this_area();
+  const int access = activity.flags & O_ACCMODE;
+  if (fd < 3 || area == nullptr || area->buffers == 0 || (activity.flags & unkept) != 0 ||
+      (access != O_WRONLY && access != O_RDWR)) {
+    return fd;
+  }
+  const Process& process = this_process();
+  if (Buffer* buffer = area->take_buffer(process.id, process.started); buffer != nullptr) {
+    buffer->readable = access == O_RDWR;
+    buffer->level = settings.level;
+    *file_state = pack(*area, *buffer);
+  }
+  return fd;
+}
+
+// The last descriptor of this process. Another may still have the file, then it stays that one's.
+std::int64_t close_file(const Call& call, std::uint32_t generation) {
+  Buffer& buffer = call.buffer;
+  const Locked locked = lock_buffer(buffer, this_thread());
+  const bool ours = buffer.generation.load(relaxed) == generation && buffer.process == this_process().id;
+  int error = 0;
+  if (ours && locked == Locked::yes) {
+    if (buffer.block != 0) {
+      error = call.flush();
+      if (error == 0) {
+        disengage(call.area, buffer, call.activity.descriptor);
+      }
+    }
+    if (error == 0) {
+      Area::give_back(buffer);
+    }
+  } else if (ours && buffer.block != 0) {
+    error = write_copy(call.area, buffer, call.activity, call.next);
+  }
+  if (locked == Locked::yes) {
+    unlock_buffer(buffer);
+  }
+  const std::int64_t result = call.pass();
+  return result == 0 && error != 0 ? call.fail(error) : result;
+}
+
+std::int64_t act(void* state, void** file_state, sluice_activity* activity, const sluice_next* next) {
+  const auto& settings = *static_cast<const Settings*>(state);
+  if (activity->operation == SLUICE_OPEN) {
+    return open_file(settings, file_state, *activity, next);
+  }
+  if (*file_state == nullptr) {
+    return next->act(next, activity);
+  }
+  Area& area = *this_area();
+  const Kept kept = unpack(area, *file_state);
+  Buffer& buffer = *kept.buffer;
+  const Call call{area, buffer, settings, *activity, next};
+  if (activity->operation == SLUICE_CLOSE) {
+    *file_state = nullptr;
+    return close_file(call, kept.generation);
+  }
+  // Reads and writes of others are not made to wait while nothing is kept back.
+  if (buffer.block.load(relaxed) == 0 &&
+      (activity->operation == SLUICE_READ || buffer.retired.load(relaxed)) && !call.here()) {
+    return call.pass();
+  }
+  const Locked locked = lock_buffer(buffer, this_thread());
+  if (locked == Locked::already) {
+    return act_nested(call, kept.generation);
+  }
+  if (buffer.generation.load(relaxed) != kept.generation || buffer.retired.load(relaxed)) {
+    unlock_buffer(buffer);
+    return call.pass();
+  }
+  buffer.nested.store(-1, relaxed);
+  const bool engaged = buffer.block.load(relaxed) != 0 || is_worth_it(call);
+  if (!engaged && !call.here() && activity->operation != SLUICE_SEEK) {
+    unlock_buffer(buffer);
+    return call.pass();
+  }
+  // What moves the kernel's position waits for who is about to take it over.
+  const std::int64_t result = engaged ? act_engaged(call) : call.pass();
+  unlock_buffer(buffer);
+  return result;
+}
+
+}  // namespace
+}  // namespace sluice::writeback
+
+namespace sluice {
+
+extern const sluice_stage stage_writeback = {
+    .size = sizeof(sluice_stage),
+    .version = SLUICE_STAGE_VERSION,
+    .name = "writeback",
+    .summary = "merges small writes into blocks; survives kill -9",
+    .scope = "file",
+    .interference = "calls",
+    .state = "buffers",
+    .semantics = "relaxed",
+    .parameters =
+        "level=strict when others see it: strict, close\nblock=0 writes end at multiples of it; 0 = as the "
+        "place likes it\nlarge=128K from here on they are passed on as they are\nafter=16 so many small ones "
+        "first",
+    .operations = SLUICE_ALL | SLUICE_BIT(SLUICE_SETTLE),
+    .aside = 0,
+    .start = writeback::start,
+    .act = writeback::act,
+};
+
+}  // namespace sluice
