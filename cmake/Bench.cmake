@@ -13,3 +13,4 @@ foreach(file IN LISTS files)
 endforeach()
 # What is preloaded is measured in a program that knows nothing of us.
 add_executable(intercept_bench ${CMAKE_SOURCE_DIR}/bench/intercept_bench.c)
+add_executable(writeback_bench ${CMAKE_SOURCE_DIR}/bench/writeback_bench.c)

@@ -7,18 +7,10 @@
 #include <cstring>
 
 namespace sluice {
+
+constinit std::atomic<Area*> area_of_process = nullptr;
+
 namespace {
-
-std::atomic<Area*> area_of_process = nullptr;
-
-template <class T>
-T* at(Area* area, std::uint64_t offset) {
-  return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(area) + offset);
-}
-template <class T>
-const T* at(const Area* area, std::uint64_t offset) {
-  return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(area) + offset);
-}
 
 // Fowler, Noll and Vo.
 std::uint64_t hash(std::string_view text) {
@@ -31,14 +23,6 @@ std::uint64_t hash(std::string_view text) {
 
 }  // namespace
 
-Area* this_area() {
-  return area_of_process.load(std::memory_order_acquire);
-}
-
-void set_area(Area* area) {
-  area_of_process.store(area, std::memory_order_release);
-}
-
 bool is_area(const void* memory, std::size_t bytes) {
   const auto* area = static_cast<const Area*>(memory);
   return bytes >= sizeof(Area) && area->magic == area_magic && area->version == area_version &&
@@ -49,19 +33,19 @@ bool is_area(const void* memory, std::size_t bytes) {
 }
 
 std::span<const AreaRule> Area::all_rules() const {
-  return {at<AreaRule>(this, rules), rule_count};
+  return {at<AreaRule>(rules), rule_count};
 }
 
 std::span<const PatternToken> Area::tokens_of(const AreaRule& rule) const {
-  return {at<PatternToken>(this, tokens) + rule.tokens, rule.token_count};
+  return {at<PatternToken>(tokens) + rule.tokens, rule.token_count};
 }
 
 std::string_view Area::prefix_of(const AreaRule& rule) const {
-  return {at<char>(this, text) + rule.prefix, rule.prefix_size};
+  return {at<char>(text) + rule.prefix, rule.prefix_size};
 }
 
 std::string_view Area::stages_of(const AreaRule& rule) const {
-  return {at<char>(this, text) + rule.stages, rule.stages_size};
+  return {at<char>(text) + rule.stages, rule.stages_size};
 }
 
 const AreaRule* Area::rule_for(std::string_view path) const {
@@ -75,11 +59,11 @@ const AreaRule* Area::rule_for(std::string_view path) const {
 }
 
 std::span<AreaFile> Area::all_files() {
-  return {at<AreaFile>(this, files), area_files};
+  return {at<AreaFile>(files), area_files};
 }
 
 std::string_view Area::path_of(const AreaFile& file) const {
-  return {at<char>(this, paths) + file.path, file.path_size};
+  return {at<char>(paths) + file.path, file.path_size};
 }
 
 // A row is claimed by one, filled, and shown to the others. Who finds one that is being made takes the next
@@ -104,17 +88,13 @@ AreaFile* Area::file(std::string_view path) {
       row.state.store(0, std::memory_order_release);
       break;
     }
-    std::memcpy(at<char>(this, paths) + used, path.data(), size);
+    std::memcpy(at<char>(paths) + used, path.data(), size);
     row.path = used;
     row.path_size = size;
     row.state.store(2, std::memory_order_release);
     return &row;
   }
   return nullptr;
-}
-
-std::span<Buffer> Area::all_buffers() {
-  return {at<Buffer>(this, buffers), buffers == 0 ? 0 : area_buffers};
 }
 
 namespace {
@@ -163,14 +143,6 @@ Buffer* Area::take_buffer(pid_t process, std::uint64_t started) {
 
 void Area::give_back(Buffer& buffer) {
   buffer.generation.fetch_add(1, std::memory_order_release);
-}
-
-BlockHead& Area::head_of(const Buffer& buffer) {
-  return *at<BlockHead>(this, blocks + (buffer.block - 1) * block_stride);
-}
-
-std::byte* Area::bytes_of(const Buffer& buffer) {
-  return at<std::byte>(this, blocks + (buffer.block - 1) * block_stride + block_head_bytes);
 }
 
 std::uint32_t Area::take_block() {

@@ -98,25 +98,49 @@ struct Area {
   // The row of a file, made where it was not there; null where all are taken.
   AreaFile* file(std::string_view path);
 
-  [[nodiscard]] std::span<Buffer> all_buffers();
+  [[nodiscard]] std::span<Buffer> all_buffers() {
+    return {at<Buffer>(buffers), buffers == 0 ? 0 : area_buffers};
+  }
   // One that is nobody's, with a generation of its own; null where all are taken.
   Buffer* take_buffer(pid_t process, std::uint64_t started);
   // REQUIRES: its lock, and it has no block.
   static void give_back(Buffer& buffer);
   // The memory of a buffer. REQUIRES: it has a block.
-  [[nodiscard]] BlockHead& head_of(const Buffer& buffer);
-  [[nodiscard]] std::byte* bytes_of(const Buffer& buffer);
+  [[nodiscard]] BlockHead& head_of(const Buffer& buffer) { return *at<BlockHead>(block_of(buffer)); }
+  [[nodiscard]] std::byte* bytes_of(const Buffer& buffer) {
+    return at<std::byte>(block_of(buffer) + block_head_bytes);
+  }
   // The number of one, and one, with memory for sure; 0 where there is none.
   std::uint32_t take_block();
   // What is kept back is written now, by one write.
   void count_flush(const Buffer& buffer);
   // REQUIRES: its lock, and nothing is in it.
   void give_block_back(Buffer& buffer);
+
+  // What is at an offset.
+  template <class T>
+  [[nodiscard]] T* at(std::uint64_t offset) {
+    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(this) + offset);
+  }
+  template <class T>
+  [[nodiscard]] const T* at(std::uint64_t offset) const {
+    return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(this) + offset);
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t block_of(const Buffer& buffer) const {
+    return blocks + (buffer.block.load(std::memory_order_relaxed) - 1) * block_stride;
+  }
 };
 
 // Of this process; null where there is none.
-Area* this_area();
-void set_area(Area* area);
+extern constinit std::atomic<Area*> area_of_process;
+inline Area* this_area() {
+  return area_of_process.load(std::memory_order_acquire);
+}
+inline void set_area(Area* area) {
+  area_of_process.store(area, std::memory_order_release);
+}
 // Whether that many bytes of memory are an area of this version, whole.
 bool is_area(const void* memory, std::size_t bytes);
 

@@ -58,7 +58,7 @@ constexpr std::int64_t nanoseconds(const timespec& time) {
 
 }  // namespace
 
-Locked lock_buffer(Buffer& buffer, pid_t thread, int patience) {
+Locked wait_for_buffer(Buffer& buffer, pid_t thread, int patience) {
   const auto self = static_cast<std::uint32_t>(thread);
   int turns = 0;
   for (;;) {
@@ -83,10 +83,6 @@ Locked lock_buffer(Buffer& buffer, pid_t thread, int patience) {
     const timespec time{.tv_sec = 0, .tv_nsec = nap};
     syscall(SYS_nanosleep, &time, nullptr);
   }
-}
-
-void unlock_buffer(Buffer& buffer) {
-  buffer.lock.store(0, std::memory_order_release);
 }
 
 std::uint64_t process_start(pid_t process) {

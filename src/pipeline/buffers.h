@@ -95,9 +95,19 @@ struct KeeperMessage {
 
 // A thread that is interrupted while it holds the lock may come again in a signal's handler.
 enum class Locked : std::uint8_t { yes, already, no };
+Locked wait_for_buffer(Buffer& buffer, pid_t thread, int patience);
 // Waits until nobody who lives has it; `patience` in milliseconds, 0 = for ever.
-Locked lock_buffer(Buffer& buffer, pid_t thread, int patience = 0);
-void unlock_buffer(Buffer& buffer);
+inline Locked lock_buffer(Buffer& buffer, pid_t thread, int patience = 0) {
+  std::uint32_t nobody = 0;
+  if (buffer.lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(thread),
+                                          std::memory_order_acquire)) [[likely]] {
+    return Locked::yes;
+  }
+  return wait_for_buffer(buffer, thread, patience);
+}
+inline void unlock_buffer(Buffer& buffer) {
+  buffer.lock.store(0, std::memory_order_release);
+}
 
 // When a process was started, in the kernel's ticks; 0 where there is none, or it has ended.
 std::uint64_t process_start(pid_t process);

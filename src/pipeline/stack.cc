@@ -51,31 +51,37 @@ struct Stack::Below : sluice_next {
   std::size_t index;  // of the member that comes next
 };
 
-std::int64_t Stack::pass_on(const sluice_next* next, sluice_activity* activity) {
-  const auto& here = static_cast<const Below&>(*next);
-  for (std::size_t i = here.index; i < here.stack.count_; ++i) {
-    const auto& [stage, state] = here.stack.members_[i];
-    if ((stage->operations & SLUICE_BIT(activity->operation)) == 0) {
+// From one member on. Inlined where it is called: this is the way of every call.
+__attribute__((always_inline)) inline std::int64_t Stack::act_from(const Calls& calls, FileStates& states,
+                                                                   std::size_t index,
+                                                                   sluice_activity& activity) const {
+  for (std::size_t i = index; i < count_; ++i) {
+    const auto& [stage, state] = members_[i];
+    if ((stage->operations & SLUICE_BIT(activity.operation)) == 0) {
       continue;
     }
-    const Below below{{.act = pass_on}, here.stack, here.calls, here.states, i + 1};
+    const Below below{{.act = pass_on}, *this, calls, states, i + 1};
     if (stage->aside != 0) {
-      pass_on(&below, activity);
-      sluice_activity copy = *activity;
-      stage->act(state, &here.states[i], &copy, nullptr);
+      pass_on(&below, &activity);
+      sluice_activity copy = activity;
+      stage->act(state, &states[i], &copy, nullptr);
     } else {
-      activity->result = stage->act(state, &here.states[i], activity, &below);
+      activity.result = stage->act(state, &states[i], &activity, &below);
     }
-    return activity->result;
+    return activity.result;
   }
-  activity->result = perform(here.calls, *activity);
-  activity->error = activity->result < 0 ? errno : 0;
-  return activity->result;
+  activity.result = perform(calls, activity);
+  activity.error = activity.result < 0 ? errno : 0;
+  return activity.result;
+}
+
+std::int64_t Stack::pass_on(const sluice_next* next, sluice_activity* activity) {
+  const auto& here = static_cast<const Below&>(*next);
+  return here.stack.act_from(here.calls, here.states, here.index, *activity);
 }
 
 std::int64_t Stack::act(const Calls& calls, FileStates& states, sluice_activity& activity) const {
-  const Below top{{.act = pass_on}, *this, calls, states, 0};
-  return pass_on(&top, &activity);
+  return act_from(calls, states, 0, activity);
 }
 
 bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> known, std::span<char> error) {

@@ -69,6 +69,8 @@ class Stack {
     void* state = nullptr;
   };
   static std::int64_t pass_on(const sluice_next* next, sluice_activity* activity);
+  std::int64_t act_from(const Calls& calls, FileStates& states, std::size_t index,
+                        sluice_activity& activity) const;
 
   std::array<Member, most_stages> members_;
   std::size_t count_ = 0;

@@ -22,6 +22,7 @@
 namespace sluice::preload {
 
 constinit std::atomic<File*> files[most_descriptors] = {};
+thread_local constinit unsigned inside_foreign = 0;
 
 namespace {
 
@@ -85,10 +86,8 @@ constexpr Calls calls_performed = [] {
   return out;
 }();
 
-// A stage of somebody else may do I/O of its own, which is not to come back to it.
-__attribute__((tls_model("initial-exec"))) thread_local constinit unsigned inside_foreign = 0;
-
-std::int64_t act_with(const Calls& below, File& file, sluice_activity& activity) {
+__attribute__((always_inline)) inline std::int64_t act_with(const Calls& below, File& file,
+                                                            sluice_activity& activity) {
   const unsigned foreign = file.stack->is_foreign() ? 1 : 0;
   inside_foreign += foreign;
   const std::int64_t result = file.stack->act(below, file.states, activity);
@@ -327,31 +326,6 @@ std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_
 
 bool is_active() {
   return active.load(std::memory_order_relaxed);
-}
-
-void release(File* file) {
-  if (file->users.fetch_sub(1) == 1) {
-    abandon(*file);
-  }
-}
-
-// One that nobody has any more may be another's already: it counts only while it is in the table.
-File* hold(int fd) {
-  File* file = files[fd].load(std::memory_order_acquire);
-  if (file == nullptr || inside_foreign != 0) {
-    return nullptr;
-  }
-  unsigned users = file->users.load();
-  while (users > 0 && !file->users.compare_exchange_weak(users, users + 1)) {
-  }
-  if (users == 0) {
-    return nullptr;
-  }
-  if (files[fd].load() != file) {
-    release(file);
-    return nullptr;
-  }
-  return file;
 }
 
 File* begin(int folder, const char* path, int flags) {

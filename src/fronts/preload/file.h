@@ -27,8 +27,30 @@ struct File {
 
 extern constinit std::atomic<File*> files[most_descriptors];
 
-// One user less; the last one's stages let go of what they remember.
-void release(File* file);
+// libc knows whether there ever was a second thread; an old one does not, and then there may be.
+extern "C" __attribute__((weak)) char __libc_single_threaded;
+inline bool is_single_threaded() {
+  return &__libc_single_threaded != nullptr && __libc_single_threaded != 0;
+}
+
+// Nobody has it any more: its stages let go of what they remember.
+void abandon(File& file);
+// One user less.
+inline void release(File* file) {
+  if (is_single_threaded()) {
+    // Without a lock on the bus. What a signal's handler does meanwhile it has undone when it returns.
+    const unsigned users = file->users.load(std::memory_order_relaxed);
+    if (users > 1) [[likely]] {
+      file->users.store(users - 1, std::memory_order_relaxed);
+      return;
+    }
+  }
+  if (file->users.fetch_sub(1) == 1) [[unlikely]] {
+    abandon(*file);
+  }
+}
+// More than 0: a stage of somebody else is at work, and what it does itself is not to come back to it.
+__attribute__((tls_model("initial-exec"))) extern thread_local constinit unsigned inside_foreign;
 
 // A file for the length of a call: it stays what it is, also when its descriptor is closed meanwhile.
 class Held {
@@ -50,8 +72,29 @@ class Held {
   File* file_ = nullptr;
 };
 
-// The file of a descriptor, one more user of it; null where there is none.
-File* hold(int fd);
+// The file of a descriptor, one more user of it; null where there is none. One that nobody has any more may
+// be another's already: it counts only while it is in the table.
+inline File* hold(int fd) {
+  File* file = files[fd].load(std::memory_order_acquire);
+  if (file == nullptr || inside_foreign != 0) {
+    return nullptr;
+  }
+  unsigned users = file->users.load(std::memory_order_relaxed);
+  if (users > 0 && is_single_threaded()) {
+    file->users.store(users + 1, std::memory_order_relaxed);
+    return file;
+  }
+  while (users > 0 && !file->users.compare_exchange_weak(users, users + 1)) {
+  }
+  if (users == 0) {
+    return nullptr;
+  }
+  if (files[fd].load(std::memory_order_relaxed) != file) {
+    release(file);
+    return nullptr;
+  }
+  return file;
+}
 
 // The file of a descriptor whose stack wants that operation; nothing for all others.
 inline Held managed(int fd, sluice_operation operation) {
@@ -83,8 +126,6 @@ std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_
 File* begin(int folder, const char* path, int flags);
 // It has its first descriptor, where that is a regular file's; else it is given back.
 void attach(File& file, int fd);
-// Nobody has it any more.
-void abandon(File& file);
 // Another descriptor of the same file, or of none.
 void share(int fd, int other);
 // A descriptor is about to be gone: the file, where nobody else has it. Where only calls under way have it,

@@ -1,7 +1,9 @@
 #include "stages/writeback/keep.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/kcmp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -16,13 +18,16 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
 namespace sluice::writeback {
+
+thread_local constinit pid_t known_thread = 0;
+
 namespace {
 
-__attribute__((tls_model("initial-exec"))) thread_local constinit pid_t thread = 0;
 constinit Process process;
 
 constexpr std::uint32_t poor_writes = 4;  // fewer in one go are not worth it
@@ -109,11 +114,29 @@ void give_lease_back(int fd) {
   forget_owner(fd);
 }
 
-// Whether nobody has the file open by another open: also this process would not see there what is kept back.
-bool is_alone(int fd) {
-  const bool out = control(fd, F_SETLEASE, F_WRLCK) == 0 || errno != EAGAIN;
-  control(fd, F_SETLEASE, F_UNLCK);
-  return out;
+// Whether this process has the file open in no other way, in which it would not see what is kept back. Looks
+// at all its descriptors, once a file.
+bool is_only_open(int fd, const struct stat& file) {
+  const auto folder =
+      static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  alignas(std::uint64_t) char entries[2048];
+  bool out = folder >= 0;
+  long size = 0;
+  while (out && (size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0) {
+    for (long at = 0; out && at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      at += entry->d_reclen;
+      const int other = entry->d_name[0] == '.' ? fd : std::atoi(entry->d_name);
+      struct stat found {};
+      out = other == fd || syscall(SYS_fstat, other, &found) != 0 || found.st_ino != file.st_ino ||
+            found.st_dev != file.st_dev ||
+            syscall(SYS_kcmp, process.id, process.id, KCMP_FILE, fd, other) == 0;
+    }
+  }
+  if (folder >= 0) {
+    syscall(SYS_close, folder);
+  }
+  return out && size == 0;
 }
 
 // Whose the bytes are. The mount's number, or -1.
@@ -201,11 +224,9 @@ bool is_still_ours(const Area& area, const Buffer& buffer, int fd) {
 
 }  // namespace
 
-pid_t this_thread() {
-  if (thread == 0) [[unlikely]] {
-    thread = static_cast<pid_t>(syscall(SYS_gettid));
-  }
-  return thread;
+pid_t look_up_thread() {
+  known_thread = static_cast<pid_t>(syscall(SYS_gettid));
+  return known_thread;
 }
 
 const Process& this_process() {
@@ -215,7 +236,7 @@ const Process& this_process() {
 void begin_process() {
   static std::atomic<bool> done = false;
   const auto look = [] {
-    thread = 0;
+    known_thread = 0;
     process.id = static_cast<pid_t>(syscall(SYS_getpid));
     const Area* area = this_area();
     // In another space of numbers nobody could tell whether this process lives.
@@ -264,8 +285,8 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
     buffer.leased = good;
     buffer.held = good ? 1 : 0;
     message.kind = KeeperMessage::hold;
-  } else if (good && mount != nullptr) {
-    good = is_alone(fd);
+  } else {
+    good = good && is_only_open(fd, found);
   }
   if (good && !tell_keeper(area, message, settings.level == Level::strict ? fd : -1)) {
     buffer.held = 0;

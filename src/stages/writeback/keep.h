@@ -17,7 +17,11 @@ struct Settings {
 };
 
 // This thread, and this process, as a buffer names them.
-pid_t this_thread();
+__attribute__((tls_model("initial-exec"))) extern thread_local constinit pid_t known_thread;
+pid_t look_up_thread();
+inline pid_t this_thread() {
+  return known_thread != 0 ? known_thread : look_up_thread();
+}
 struct Process {
   pid_t id = 0;
   std::uint64_t started = 0;
