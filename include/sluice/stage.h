@@ -64,7 +64,8 @@ struct sluice_activity {
   void* data;         /* NULL where only stages that leave data and calls alone see it: a vector, whose
                          length is not told, or a copy that the kernel makes between two files */
   const char* path;   /* of the file, absolute, as the program named it; never NULL */
-  const char* target; /* of an open: what is opened; a stage may set another */
+  const char* target; /* of an open: what is opened; a stage may set another; NULL where libc opens by itself,
+                         and it can be no other */
 };
 
 /* Passes an activity on to the next stage, which sets result and error; the same as activity->result. */

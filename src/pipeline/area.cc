@@ -27,6 +27,7 @@ bool is_area(const void* memory, std::size_t bytes) {
   const auto* area = static_cast<const Area*>(memory);
   return bytes >= sizeof(Area) && area->magic == area_magic && area->version == area_version &&
          area->bytes == bytes && area->files + area_files * sizeof(AreaFile) <= bytes &&
+         (area->moves == 0 || area->moves + area_moves * sizeof(AreaMove) <= bytes) &&
          (area->buffers == 0 || (area->block_count <= most_blocks &&
                                  area->buffers + area_buffers * sizeof(Buffer) <= area->blocks &&
                                  area->blocks + area->block_count * block_stride <= bytes));
@@ -115,6 +116,50 @@ void clear(Buffer& buffer) {
 }
 
 }  // namespace
+
+std::uint32_t Area::keep_text(std::string_view path) {
+  const auto size = static_cast<std::uint32_t>(path.size()) + 1;
+  const std::uint32_t used = paths_used.fetch_add(size);
+  if (used + size > area_paths) {
+    paths_used.fetch_sub(size);
+    return 0;
+  }
+  char* out = at<char>(paths) + used;
+  std::memcpy(out, path.data(), path.size());
+  out[path.size()] = 0;
+  return used;
+}
+
+AreaMove* Area::new_move() {
+  const std::uint32_t index =
+      moves == 0 || moves_used.load() >= area_moves ? area_moves : moves_used.fetch_add(1);
+  if (index >= area_moves) {
+    return nullptr;
+  }
+  AreaMove* out = at<AreaMove>(moves) + index;
+  out->state.store(AreaMove::being_made);
+  return out;
+}
+
+AreaMove* Area::move_of(std::string_view path) {
+  for (AreaMove& move : all_moves()) {
+    const std::uint32_t state = move.state.load(std::memory_order_acquire);
+    if ((state == AreaMove::elsewhere || state == AreaMove::closed) && path == text_at(move.path)) {
+      return &move;
+    }
+  }
+  return nullptr;
+}
+
+AreaMove* Area::move_to(std::string_view target) {
+  for (AreaMove& move : all_moves()) {
+    const std::uint32_t state = move.state.load(std::memory_order_acquire);
+    if ((state == AreaMove::elsewhere || state == AreaMove::closed) && target == text_at(move.target)) {
+      return &move;
+    }
+  }
+  return nullptr;
+}
 
 Buffer* Area::take_buffer(pid_t process, std::uint64_t started) {
   const std::span<Buffer> all = all_buffers();

@@ -5,6 +5,7 @@
 // Written before the first process starts: rules. Written by all of them at once, without locks: files.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -19,7 +20,7 @@
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 3;
+inline constexpr std::uint32_t area_version = 4;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -54,6 +55,15 @@ struct AreaFile {
   std::array<Traffic, 2> traffic = {};  // reads, writes
 };
 
+// A file that is elsewhere while the program runs: its path is a link to it.
+struct AreaMove {
+  enum State : std::uint32_t { unused, being_made, elsewhere, closed, home };
+  std::atomic<std::uint32_t> state = unused;
+  std::atomic<std::uint32_t> path = 0;  // offset in `paths`, of text that ends with 0
+  std::uint32_t target = 0;
+};
+inline constexpr std::uint32_t area_moves = 4096;
+
 struct Area {
   std::array<char, 8> magic = area_magic;
   std::uint32_t version = area_version;
@@ -64,6 +74,7 @@ struct Area {
   std::uint64_t text = 0;
   std::uint64_t paths = 0;
   std::uint64_t files = 0;
+  std::uint64_t moves = 0;    // 0 = nothing is moved in this run
   std::uint64_t buffers = 0;  // 0 = nothing is kept back in this run
   std::uint64_t blocks = 0;   // not in memory before somebody takes one
   std::uint32_t block_count = 0;
@@ -81,6 +92,7 @@ struct Area {
   std::atomic<std::uint64_t> kept_bytes = 0;
   std::atomic<std::uint64_t> kept_flushes = 0;  // writes that were made of them
   std::atomic<std::uint32_t> next_buffer = 0;   // where to look for a free one
+  std::atomic<std::uint32_t> moves_used = 0;    // rows that ever were
   std::atomic<std::uint32_t> paths_used = 0;
   std::atomic<std::uint32_t> processes = 0;  // that mapped it
   std::atomic<std::uint64_t> left_out = 0;   // opens of files for which there was no row
@@ -97,6 +109,18 @@ struct Area {
   [[nodiscard]] std::string_view path_of(const AreaFile& file) const;
   // The row of a file, made where it was not there; null where all are taken.
   AreaFile* file(std::string_view path);
+
+  [[nodiscard]] std::span<AreaMove> all_moves() {
+    return {at<AreaMove>(moves), moves == 0 ? 0 : std::min(area_moves, moves_used.load())};
+  }
+  [[nodiscard]] const char* text_at(std::uint32_t offset) const { return at<char>(paths) + offset; }
+  // A copy of a path, with a 0 behind it; 0 where there is no room.
+  std::uint32_t keep_text(std::string_view path);
+  // A row for a file, to be filled; null where all are taken.
+  AreaMove* new_move();
+  // The one that is elsewhere now, by its own path or by that of its data.
+  AreaMove* move_of(std::string_view path);
+  AreaMove* move_to(std::string_view target);
 
   [[nodiscard]] std::span<Buffer> all_buffers() {
     return {at<Buffer>(buffers), buffers == 0 ? 0 : area_buffers};

@@ -86,7 +86,7 @@ struct AreaMount {
 
 // What processes tell the keeper, the process that runs them.
 struct KeeperMessage {
-  enum Kind : std::uint32_t { hold = 1, drop = 2, watch = 3 };
+  enum Kind : std::uint32_t { hold = 1, drop = 2, watch = 3, home = 4 };
   std::uint32_t kind = 0;
   std::uint32_t buffer = 0;
   std::uint32_t generation = 0;

@@ -146,8 +146,11 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
   members_[count_++] = member;
   operations_ |= member.stage->operations;
   const std::string_view changes = member.stage->interference;
-  const bool interferes = changes != "none" && changes != "timing";
+  const bool changing = changes != "none" && changes != "timing";
+  const bool interferes =
+      changing && (member.stage->operations & (SLUICE_BIT(SLUICE_READ) | SLUICE_BIT(SLUICE_WRITE))) != 0;
   needs_data_ = needs_data_ || interferes;
+  changes_opens_ = changes_opens_ || (changing && (member.stage->operations & SLUICE_BIT(SLUICE_OPEN)) != 0);
   // One that can be told to settle leaves things as if it were not there.
   interferes_ = interferes_ || (interferes && (member.stage->operations & SLUICE_BIT(SLUICE_SETTLE)) == 0);
   foreign_ = foreign_ || name.find('/') != std::string_view::npos;

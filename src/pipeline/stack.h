@@ -52,8 +52,10 @@ class Stack {
   // a library, which has a '/'. False where it cannot be, with the reason in `error`.
   bool add(std::string_view spec, std::span<const sluice_stage* const> known, std::span<char> error);
   [[nodiscard]] std::size_t size() const { return count_; }
-  // Whether any of them changes calls or data, and so needs to see all bytes.
+  // Whether any of them changes reads or writes, and so needs to see all bytes.
   [[nodiscard]] bool needs_data() const { return needs_data_; }
+  // Whether any of them may open something else.
+  [[nodiscard]] bool changes_opens() const { return changes_opens_; }
   // The same of those that cannot be told to settle: no byte may ever go around them.
   [[nodiscard]] bool interferes() const { return interferes_; }
   // Whether any of them came from a library.
@@ -76,6 +78,7 @@ class Stack {
   std::size_t count_ = 0;
   std::uint32_t operations_ = 0;
   bool needs_data_ = false;
+  bool changes_opens_ = false;
   bool interferes_ = false;
   bool foreign_ = false;
 };

@@ -71,6 +71,7 @@ Status Keeper::start() {
     serve();
   });
   ready.get_future().wait();
+  mover_.start();
   return {};
 }
 
@@ -131,6 +132,10 @@ void Keeper::receive() {
 
 void Keeper::take(const KeeperMessage& message, UniqueFd fd) {
   const Buffer& buffer = area_.all_buffers()[message.buffer];
+  if (message.kind == KeeperMessage::home) {
+    mover_.wake();
+    return;
+  }
   if (message.kind == KeeperMessage::drop) {
     let_go(message.buffer);
     return;
@@ -267,6 +272,9 @@ std::vector<Recovered> Keeper::finish() {
     retire_broken();
   }
   held_.clear();
+  for (Recovered& left : mover_.finish()) {
+    odd_.push_back(std::move(left));
+  }
   return std::exchange(odd_, {});
 }
 

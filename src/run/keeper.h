@@ -9,13 +9,13 @@
 
 #include "base/result.h"
 #include "base/sys.h"
-#include "run/recover.h"
+#include "run/mover.h"
 
 namespace sluice {
 
 class Keeper {
  public:
-  explicit Keeper(Area& area) : area_(area) {}
+  explicit Keeper(Area& area) : area_(area), mover_(area) {}
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
   ~Keeper();
@@ -47,6 +47,7 @@ class Keeper {
   UniqueFd socket_;
   UniqueFd signals_;
   UniqueFd stop_;
+  Mover mover_;
   std::thread thread_;
   std::map<std::uint32_t, Held> held_;
   std::map<pid_t, UniqueFd> watched_;

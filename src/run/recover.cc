@@ -17,6 +17,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "run/mover.h"
 #include "run/shared.h"
 
 namespace sluice {
@@ -179,14 +180,20 @@ std::vector<Buffer*> orphans_in(Area& area) {
   return out;
 }
 
-bool is_used(Area& area) {
-  const std::span<Buffer> all = area.all_buffers();
-  return std::any_of(all.begin(), all.end(), [](const Buffer& buffer) {
-    return (buffer.generation & 1) != 0 && buffer.block != 0 && buffer.length > 0;
-  });
+bool is_elsewhere(const AreaMove& move) {
+  return move.state == AreaMove::elsewhere || move.state == AreaMove::closed;
 }
 
 }  // namespace
+
+bool is_needed(Area& area) {
+  const std::span<Buffer> all = area.all_buffers();
+  const std::span<AreaMove> moves = area.all_moves();
+  return std::any_of(moves.begin(), moves.end(), is_elsewhere) ||
+         std::any_of(all.begin(), all.end(), [](const Buffer& buffer) {
+           return (buffer.generation & 1) != 0 && buffer.block != 0 && buffer.length > 0;
+         });
+}
 
 Recovered put_down(Area& area, Buffer& buffer, int fd) {
   BlockHead& head = area.head_of(buffer);
@@ -248,15 +255,21 @@ std::string describe(const Recovered& one) {
       return fmt::format("{}: {}; the bytes are in {}", what, one.why, quote(one.put));
     case Outcome::dropped:
       return fmt::format("{}: {}", what, one.why);
+    case Outcome::moved:
+      return fmt::format("brought {} home", quote(one.path));
     case Outcome::failed:
       break;
+  }
+  if (!one.put.empty()) {
+    return fmt::format("{} is still in {}: {}; `sluice recover` tries again", quote(one.path), quote(one.put),
+                       one.why);
   }
   return fmt::format("{} could not be written: {}; they are kept, `sluice recover` tries again", what,
                      one.why);
 }
 
 Json recovered_json(const Recovered& one) {
-  constexpr std::array names = {"written", "there", "beside", "dropped", "failed"};
+  constexpr std::array names = {"written", "there", "beside", "dropped", "moved", "failed"};
   return {{"outcome", names[static_cast<std::size_t>(one.outcome)]},
           {"path", one.path},
           {"put", one.put},
@@ -299,7 +312,22 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
           unlock_buffer(*buffer);
         }
       }
-      needed = is_used(area);
+      for (const AreaMove& move : look_only ? area.all_moves() : std::span<AreaMove>()) {
+        if (is_elsewhere(move)) {
+          out.push_back({.outcome = Outcome::failed,
+                         .path = area.text_at(move.path),
+                         .put = area.text_at(move.target),
+                         .offset = 0,
+                         .bytes = 0,
+                         .why = "nobody has tried yet"});
+        }
+      }
+      if (!look_only) {
+        for (Recovered& one : bring_home(area, true, true)) {
+          out.push_back(std::move(one));
+        }
+      }
+      needed = is_needed(area);
     }
     if (memory != MAP_FAILED) {
       munmap(memory, size);

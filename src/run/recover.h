@@ -11,10 +11,10 @@
 namespace sluice {
 
 struct Recovered {
-  enum class Outcome { written, there, beside, dropped, failed };
+  enum class Outcome { written, there, beside, dropped, moved, failed };
   Outcome outcome = Outcome::failed;
   std::string path;  // of the file
-  std::string put;   // where the bytes are now, where that is another
+  std::string put;   // where the bytes are now, where that is another place
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   std::string why;  // of those that are not simply written
@@ -24,6 +24,9 @@ struct Recovered {
 // not provably the same file, unchanged since, beside it. Never over what is newer. Afterwards nothing is
 // kept back, except where it failed. REQUIRES: the buffer's lock, and it has a block.
 Recovered put_down(Area& area, Buffer& buffer, int fd);
+
+// Whether anything in it is still to be done.
+bool is_needed(Area& area);
 
 // A sentence for people, and the same for programs.
 std::string describe(const Recovered& one);

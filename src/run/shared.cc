@@ -20,6 +20,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "run/recover.h"
 #include "stages/registry.h"
 
 namespace sluice {
@@ -85,9 +86,11 @@ bool keeps_back(const sluice_stage* stage) {
 
 }  // namespace
 
-bool keeps_back(const std::vector<std::string>& wanted) {
-  return std::any_of(wanted.begin(), wanted.end(),
-                     [](const std::string& spec) { return keeps_back(find_stage(spec)); });
+bool needs_keeper(const std::vector<std::string>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(), [](const std::string& spec) {
+    const sluice_stage* stage = find_stage(spec);
+    return stage != nullptr && std::string_view(stage->state) == "buffers";
+  });
 }
 
 std::vector<std::string> leftover_areas() {
@@ -146,7 +149,8 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   header.text = aligned(header.tokens + layout.tokens.size() * sizeof(PatternToken));
   header.paths = aligned(header.text + layout.text.size());
   header.files = aligned(header.paths + area_paths);
-  header.bytes = aligned(header.files + area_files * sizeof(AreaFile));
+  header.moves = aligned(header.files + area_files * sizeof(AreaFile));
+  header.bytes = aligned(header.moves + area_moves * sizeof(AreaMove));
   std::uint64_t needed = header.bytes;
   if (memory > 0) {
     constexpr std::uint64_t page = 4096;
@@ -191,6 +195,8 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   out.area_->text = header.text;
   out.area_->paths = header.paths;
   out.area_->files = header.files;
+  out.area_->moves = header.moves;
+  out.area_->paths_used = 1;  // 0 is no text
   out.area_->buffers = header.buffers;
   out.area_->blocks = header.blocks;
   out.area_->block_count = header.block_count;
@@ -223,9 +229,7 @@ SharedArea::SharedArea(SharedArea&& other) noexcept
 SharedArea::~SharedArea() {
   bool left = false;
   if (area_ != nullptr) {
-    for (const Buffer& buffer : area_->all_buffers()) {
-      left = left || (buffer.block != 0 && buffer.length > 0);
-    }
+    left = is_needed(*area_);
     munmap(area_, bytes_);
   }
   if (!path_.empty() && !left) {

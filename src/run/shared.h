@@ -19,8 +19,8 @@ struct Stacked {
 
 // Whether every stage is there, takes its parameters, and they can stand in this order.
 Status check_stages(const std::vector<std::string>& stages);
-// Whether any of them keeps something back.
-bool keeps_back(const std::vector<std::string>& stages);
+// Whether any of them leaves something to be done by others than the program.
+bool needs_keeper(const std::vector<std::string>& stages);
 
 // Files of runs that may be over.
 std::vector<std::string> leftover_areas();

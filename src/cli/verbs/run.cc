@@ -168,7 +168,7 @@ Result<Output> run(const Context& context) {
   SLUICE_TRY(const UniqueFd json_to, open_json(context.options.text("json")));
   SLUICE_TRY(const std::string library, preload_library());
   const bool keeps =
-      std::any_of(rules.begin(), rules.end(), [](const Stacked& rule) { return keeps_back(rule.stages); });
+      std::any_of(rules.begin(), rules.end(), [](const Stacked& rule) { return needs_keeper(rule.stages); });
   std::vector<AreaMount> mounts;
   if (keeps) {
     SLUICE_TRY(mounts, local_mounts(context.config));

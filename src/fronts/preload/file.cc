@@ -121,7 +121,8 @@ std::size_t folder_text(int folder, char* out, std::size_t size) {
              : 0;
 }
 
-// As text, absolute, without empty, "." and ".." components. False where it is too long or cannot be told.
+// See absolute_path(). As text, absolute, without empty, "." and ".." components. False where it is too long
+// or cannot be told.
 bool absolute(int folder, const char* path, char (&out)[longest_path]) {
   std::size_t size = 0;
   if (path[0] != '/') {
@@ -271,6 +272,13 @@ void for_each_file(Function function) {
 
 }  // namespace
 
+bool absolute_path(int folder, const char* path, char (&out)[longest_path]) {
+  const int saved = errno;
+  const bool told = path != nullptr && absolute(folder, path, out);
+  errno = saved;
+  return told;
+}
+
 void say(const char* what, const char* why) {
   char line[1024];
   const int length = std::snprintf(line, sizeof line, "sluice: %s: %s\n", what, why);
@@ -311,7 +319,7 @@ std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_
   sluice_activity activity = activity_on(file, SLUICE_OPEN, folder);
   activity.flags = flags;
   activity.mode = mode;
-  activity.target = path;
+  activity.target = perform == nullptr ? path : nullptr;
   const Performing before = performing;
   performing = {.perform = perform, .context = context};
   const std::int64_t fd = act_with(perform == nullptr ? calls : calls_performed, file, activity);

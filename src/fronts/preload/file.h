@@ -148,6 +148,9 @@ void settle_all(int flags);
 // Before another program takes the place of this one: of the files that it does not get, and those it does.
 void settle_for_exec(bool only_inherited);
 
+// A path as the program gave it, absolute and without "." and "..". False where that cannot be told.
+bool absolute_path(int folder, const char* path, char (&out)[longest_path]);
+
 // A line on standard error.
 void say(const char* what, const char* why);
 // Whether there is anything to do at all in this process.

@@ -14,10 +14,14 @@
 #include <utime.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
+#include "pipeline/area.h"
 
+using sluice::Area;
+using sluice::AreaMove;
 using sluice::preload::is_keeping;
 using sluice::preload::may_keep;
 using sluice::preload::settle;
@@ -44,6 +48,67 @@ bool follows(int flags) {
   return (flags & AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+// The row of a file that is elsewhere, by the path that is a link to it; null for all others.
+AreaMove* elsewhere(int folder, const char* path) {
+  Area* area = sluice::this_area();
+  char whole[sluice::preload::longest_path];
+  return area == nullptr || area->moves_used == 0 || !sluice::preload::absolute_path(folder, path, whole)
+             ? nullptr
+             : area->move_of(whole);
+}
+
+// A link of ours is shown as the file that it stands for.
+template <class Stat>
+int as_file(int result, int folder, const char* path, Stat* found) {
+  if (result != 0 || !S_ISLNK(found->st_mode)) {
+    return result;
+  }
+  return elsewhere(folder, path) == nullptr ? result : stat_by(folder, path, found, 0);
+}
+
+// The link is gone, and so is the file.
+void remove_data(AreaMove* move) {
+  if (move != nullptr) {
+    const int saved = errno;
+    move->state.store(AreaMove::home);
+    syscall(SYS_unlinkat, AT_FDCWD, sluice::this_area()->text_at(move->target), 0);
+    errno = saved;
+  }
+}
+
+template <class Unlink>
+int unlinked(int folder, const char* path, Unlink unlink) {
+  AreaMove* move = elsewhere(folder, path);
+  if (is_keeping()) {
+    settle(folder, path, false, 0);
+  }
+  const int out = unlink();
+  if (out == 0) {
+    remove_data(move);
+  }
+  return out;
+}
+
+template <class Rename>
+int renamed(int folder, const char* from, int other, const char* to, Rename rename) {
+  AreaMove* moved = elsewhere(folder, from);
+  AreaMove* replaced = elsewhere(other, to);
+  if (is_keeping()) {
+    settle(folder, from, false, 0);
+    settle(other, to, false, 0);
+  }
+  const int out = rename();
+  char whole[sluice::preload::longest_path];
+  if (out == 0 && moved != replaced) {
+    remove_data(replaced);
+    if (moved != nullptr && sluice::preload::absolute_path(other, to, whole)) {
+      const std::uint32_t text = sluice::this_area()->keep_text(whole);
+      moved->path.store(text == 0 ? moved->path.load() : text);
+    }
+  }
+  return out;
+}
+
 // A path that is not there, or empty, means the descriptor itself. libc's headers promise the compiler that
 // there is one, and programs do not keep to it.
 void settle_at(int folder, const char* path, int flags) {
@@ -53,6 +118,42 @@ void settle_at(int folder, const char* path, int flags) {
   } else {
     settle(folder, path, follows(flags), 0);
   }
+}
+
+// Another name of a file that is elsewhere is another link, to another name of its data.
+template <class Link>
+int linked(int folder, const char* from, int other, const char* to, int flags, Link link) {
+  if (is_keeping()) {
+    settle_at(folder, from, flags | AT_SYMLINK_NOFOLLOW);
+  }
+  Area* area = sluice::this_area();
+  AreaMove* first = elsewhere(folder, from);
+  char whole[sluice::preload::longest_path];
+  if (first == nullptr || !sluice::preload::absolute_path(other, to, whole)) {
+    return link();
+  }
+  AreaMove* second = area->new_move();
+  char data[sluice::preload::longest_path];
+  const int length =
+      std::snprintf(data, sizeof data, "%s-%u", area->text_at(first->target), area->moves_used.load());
+  const std::uint32_t path = second == nullptr ? 0 : area->keep_text(whole);
+  const std::uint32_t target =
+      path == 0 || length >= static_cast<int>(sizeof data) ? 0 : area->keep_text(data);
+  if (target == 0) {
+    errno = EXDEV;
+    return -1;
+  }
+  if (syscall(SYS_linkat, AT_FDCWD, area->text_at(first->target), AT_FDCWD, data, 0) != 0) {
+    return -1;
+  }
+  second->path.store(path);
+  second->target = target;
+  second->state.store(AreaMove::closed);
+  if (syscall(SYS_symlinkat, data, AT_FDCWD, whole) == 0) {
+    return 0;
+  }
+  remove_data(second);
+  return -1;
 }
 
 }  // namespace
@@ -80,10 +181,11 @@ SLUICE_EXPORT int stat(const char* path, struct stat* out) noexcept {
   return looked(out, [&] { return SLUICE_NEXT(stat)(path, out); });
 }
 SLUICE_EXPORT int lstat(const char* path, struct stat* out) noexcept {
-  return looked(out, [&] { return SLUICE_NEXT(lstat)(path, out); });
+  return as_file(looked(out, [&] { return SLUICE_NEXT(lstat)(path, out); }), AT_FDCWD, path, out);
 }
 SLUICE_EXPORT int fstatat(int folder, const char* path, struct stat* out, int flags) noexcept {
-  return looked(out, [&] { return SLUICE_NEXT(fstatat)(folder, path, out, flags); });
+  return as_file(looked(out, [&] { return SLUICE_NEXT(fstatat)(folder, path, out, flags); }), folder, path,
+                 out);
 }
 SLUICE_BEFORE(int, fstat, (int fd, struct stat* out), (fd, out), noexcept, settle(fd, 0))
 SLUICE_ALIAS(int, stat64, stat, (const char*, struct stat64*)) noexcept;
@@ -94,10 +196,11 @@ SLUICE_EXPORT int __xstat(int, const char* path, struct stat* out) noexcept {
   return looked(out, [&] { return stat_by(AT_FDCWD, path, out, 0); });
 }
 SLUICE_EXPORT int __lxstat(int, const char* path, struct stat* out) noexcept {
-  return looked(out, [&] { return stat_by(AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW); });
+  return as_file(looked(out, [&] { return stat_by(AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW); }), AT_FDCWD,
+                 path, out);
 }
 SLUICE_EXPORT int __fxstatat(int, int folder, const char* path, struct stat* out, int flags) noexcept {
-  return looked(out, [&] { return stat_by(folder, path, out, flags); });
+  return as_file(looked(out, [&] { return stat_by(folder, path, out, flags); }), folder, path, out);
 }
 SLUICE_EXPORT int __fxstat(int, int fd, struct stat* out) noexcept {
   return fstat(fd, out);
@@ -106,26 +209,44 @@ SLUICE_ALIAS(int, __xstat64, __xstat, (int, const char*, struct stat64*)) noexce
 SLUICE_ALIAS(int, __lxstat64, __lxstat, (int, const char*, struct stat64*)) noexcept;
 SLUICE_ALIAS(int, __fxstatat64, __fxstatat, (int, int, const char*, struct stat64*, int)) noexcept;
 SLUICE_ALIAS(int, __fxstat64, __fxstat, (int, int, struct stat64*)) noexcept;
-SLUICE_BEFORE(int, statx, (int folder, const char* path, int flags, unsigned mask, struct statx* out),
-              (folder, path, flags, mask, out), noexcept, settle_at(folder, path, flags))
+SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, struct statx* out) noexcept {
+  if (is_keeping()) {
+    settle_at(folder, path, flags);
+  }
+  const int result = SLUICE_NEXT(statx)(folder, path, flags, mask, out);
+  return result == 0 && S_ISLNK(out->stx_mode) && elsewhere(folder, path) != nullptr
+             ? SLUICE_NEXT(statx)(folder, path, flags & ~AT_SYMLINK_NOFOLLOW, mask, out)
+             : result;
+}
 
 // Names.
-SLUICE_BEFORE(int, rename, (const char* from, const char* to), (from, to), noexcept,
-              settle(AT_FDCWD, from, false, 0), settle(AT_FDCWD, to, false, 0))
-SLUICE_BEFORE(int, renameat, (int folder, const char* from, int other, const char* to),
-              (folder, from, other, to), noexcept, settle(folder, from, false, 0),
-              settle(other, to, false, 0))
-SLUICE_BEFORE(int, renameat2, (int folder, const char* from, int other, const char* to, unsigned flags),
-              (folder, from, other, to, flags), noexcept, settle(folder, from, false, 0),
-              settle(other, to, false, 0))
-SLUICE_BEFORE(int, link, (const char* from, const char* to), (from, to), noexcept,
-              settle(AT_FDCWD, from, true, 0))
-SLUICE_BEFORE(int, linkat, (int folder, const char* from, int other, const char* to, int flags),
-              (folder, from, other, to, flags), noexcept, settle_at(folder, from, flags))
-SLUICE_BEFORE(int, unlink, (const char* path), (path), noexcept, settle(AT_FDCWD, path, false, 0))
-SLUICE_BEFORE(int, unlinkat, (int folder, const char* path, int flags), (folder, path, flags), noexcept,
-              settle(folder, path, false, 0))
-SLUICE_BEFORE(int, remove, (const char* path), (path), noexcept, settle(AT_FDCWD, path, false, 0))
+SLUICE_EXPORT int rename(const char* from, const char* to) noexcept {
+  return renamed(AT_FDCWD, from, AT_FDCWD, to, [&] { return SLUICE_NEXT(rename)(from, to); });
+}
+SLUICE_EXPORT int renameat(int folder, const char* from, int other, const char* to) noexcept {
+  return renamed(folder, from, other, to, [&] { return SLUICE_NEXT(renameat)(folder, from, other, to); });
+}
+SLUICE_EXPORT int renameat2(int folder, const char* from, int other, const char* to,
+                            unsigned flags) noexcept {
+  return renamed(folder, from, other, to,
+                 [&] { return SLUICE_NEXT(renameat2)(folder, from, other, to, flags); });
+}
+SLUICE_EXPORT int link(const char* from, const char* to) noexcept {
+  return linked(AT_FDCWD, from, AT_FDCWD, to, 0, [&] { return SLUICE_NEXT(link)(from, to); });
+}
+SLUICE_EXPORT int linkat(int folder, const char* from, int other, const char* to, int flags) noexcept {
+  return linked(folder, from, other, to, flags,
+                [&] { return SLUICE_NEXT(linkat)(folder, from, other, to, flags); });
+}
+SLUICE_EXPORT int unlink(const char* path) noexcept {
+  return unlinked(AT_FDCWD, path, [&] { return SLUICE_NEXT(unlink)(path); });
+}
+SLUICE_EXPORT int unlinkat(int folder, const char* path, int flags) noexcept {
+  return unlinked(folder, path, [&] { return SLUICE_NEXT(unlinkat)(folder, path, flags); });
+}
+SLUICE_EXPORT int remove(const char* path) noexcept {
+  return unlinked(AT_FDCWD, path, [&] { return SLUICE_NEXT(remove)(path); });
+}
 
 // Modes, owners, times, attributes.
 SLUICE_BEFORE(int, chmod, (const char* path, mode_t mode), (path, mode), noexcept,

@@ -188,7 +188,7 @@ SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {
   if (file == nullptr) {
     return real.fopen(path, mode);
   }
-  if (file->stack->needs_data() && std::strchr(mode, ',') == nullptr) {
+  if ((file->stack->needs_data() || file->stack->changes_opens()) && std::strchr(mode, ',') == nullptr) {
     const int fd = open_as(*file, AT_FDCWD, path, flags, 0666);
     FILE* out = fd < 0 ? nullptr : fdopen(fd, mode);
     if (fd >= 0 && out == nullptr) {

@@ -1,0 +1,221 @@
+#include "move/home.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/fs.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <random>
+#include <vector>
+
+#include "base/files.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t piece = std::size_t{8} << 20;
+constexpr useconds_t grace = 1000;  // in which a lookup that has begun reaches the file
+
+// Bytes of both at the same offset. The kernel does it where it can.
+Status copy_range(int from, int to, off_t begin, off_t end, const std::function<bool()>& go_on) {
+  std::vector<char> buffer;
+  while (begin < end) {
+    if (!go_on()) {
+      return fail(ECANCELED, "stopped");
+    }
+    off_t in = begin;
+    off_t out = begin;
+    const std::size_t length = std::min<std::size_t>(piece, static_cast<std::size_t>(end - begin));
+    ssize_t done = copy_file_range(from, &in, to, &out, length, 0);
+    if (done < 0 && errno != EINTR && errno != ENOSPC && errno != EDQUOT) {
+      buffer.resize(piece);
+      done = pread(from, buffer.data(), length, begin);
+      done = done <= 0 ? done : pwrite(to, buffer.data(), static_cast<std::size_t>(done), begin);
+    }
+    if (done < 0 && errno == EINTR) {
+      continue;
+    }
+    if (done < 0) {
+      return Errno().fail("cannot copy");
+    }
+    if (done == 0) {
+      return {};  // it became shorter
+    }
+    begin += done;
+  }
+  return {};
+}
+
+Status copy_bytes(int from, int to, off_t size, const std::function<bool()>& go_on) {
+  if (ioctl(to, FICLONE, from) == 0) {
+    return {};
+  }
+  if (ftruncate(to, size) != 0) {
+    return Errno().fail("cannot copy");
+  }
+  for (off_t at = 0; at < size;) {
+    const off_t data = lseek(from, at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) {
+      break;  // a hole to the end
+    }
+    const off_t begin = data < 0 ? at : data;
+    const off_t hole = data < 0 ? size : lseek(from, begin, SEEK_HOLE);
+    const off_t end = hole < 0 || hole > size ? size : hole;
+    SLUICE_CHECK(copy_range(from, to, begin, end, go_on));
+    at = end;
+  }
+  return {};
+}
+
+// Access lists are attributes, too. What a file system or user may not have is left out, as cp does.
+void copy_attributes(int from, int to) {
+  std::vector<char> names(65536);
+  const ssize_t size = flistxattr(from, names.data(), names.size());
+  std::vector<char> value(65536);
+  for (ssize_t at = 0; at < size;) {
+    const std::string name(names.data() + at);
+    at += static_cast<ssize_t>(name.size()) + 1;
+    const ssize_t length = fgetxattr(from, name.c_str(), value.data(), value.size());
+    if (length >= 0) {
+      fsetxattr(to, name.c_str(), value.data(), static_cast<std::size_t>(length), 0);
+    }
+  }
+}
+
+std::string random_name() {
+  std::random_device device;
+  return fmt::format("{:08x}", device());
+}
+
+std::string link_target(const std::string& path) {
+  std::array<char, 4096> out = {};
+  const ssize_t length = readlink(path.c_str(), out.data(), out.size());
+  return length > 0 ? std::string(out.data(), static_cast<std::size_t>(length)) : "";
+}
+
+void sync_folder(const std::string& path) {
+  const UniqueFd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) {
+    fsync(folder.get());
+  }
+}
+
+// The kernel tells by a signal that a lease is wanted back, which would end us; we look for ourselves.
+class Untold {
+ public:
+  Untold() {
+    sigemptyset(&told_);
+    sigaddset(&told_, SIGRTMIN);
+    pthread_sigmask(SIG_BLOCK, &told_, &before_);
+  }
+  Untold(const Untold&) = delete;
+  Untold& operator=(const Untold&) = delete;
+  ~Untold() {
+    const timespec now{};
+    while (sigtimedwait(&told_, nullptr, &now) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t told_ = {};
+  sigset_t before_ = {};
+};
+
+// Whoever opens it for writing from now on is noticed.
+bool watch_writers(int fd) {
+  f_owner_ex self{.type = F_OWNER_TID, .pid = gettid()};
+  return fcntl(fd, F_SETOWN_EX, &self) == 0 && fcntl(fd, F_SETSIG, SIGRTMIN) == 0 &&
+         fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
+}
+
+}  // namespace
+
+Status copy_whole(int from, int to, const std::function<bool()>& go_on) {
+  struct stat found {};
+  if (fstat(from, &found) != 0) {
+    return Errno().fail("cannot look at the file");
+  }
+  SLUICE_CHECK(copy_bytes(from, to, found.st_size, go_on));
+  copy_attributes(from, to);
+  const std::array<timespec, 2> times = {found.st_atim, found.st_mtim};
+  if (fchown(to, found.st_uid, found.st_gid) != 0 && errno != EPERM) {
+    return Errno().fail("cannot give the file its owner");
+  }
+  if (fchmod(to, found.st_mode & 07777U) != 0 || futimens(to, times.data()) != 0) {
+    return Errno().fail("cannot give the file its mode and times");
+  }
+  return {};
+}
+
+Result<Moved> move_home(const std::string& data, const std::string& link) {
+  const Untold untold;  // until the lease is given back
+  const UniqueFd from(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!from) {
+    return Errno().fail(fmt::format("cannot open {}", quote(data)));
+  }
+  if (link_target(link) != data) {
+    return Moved::kept;
+  }
+  // On the same file system it is the same file under its own name.
+  if (rename(data.c_str(), link.c_str()) == 0) {
+    return Moved::done;
+  }
+  // A file system without leases cannot tell; then it is hoped that a closed file stays closed.
+  const bool watched = watch_writers(from.get());
+  if (!watched && errno == EAGAIN) {
+    return Moved::busy;
+  }
+  const std::string folder = folder_of(link);
+  const std::string name = link.substr(link.rfind('/') + 1).substr(0, 200);
+  const std::string temporary = fmt::format("{}/.{}.sluice-{}", folder, name, random_name());
+  const UniqueFd to(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!to) {
+    return Errno().fail(fmt::format("cannot write in {}", quote(folder)));
+  }
+  const auto undisturbed = [&] { return !watched || fcntl(from.get(), F_GETLEASE) == F_RDLCK; };
+  Status copied = copy_whole(from.get(), to.get(), undisturbed);
+  if (copied && fsync(to.get()) != 0) {
+    copied = Errno().fail(fmt::format("cannot sync {}", quote(temporary)));
+  }
+  const bool written = !undisturbed();
+  const bool ours = link_target(link) == data;
+  if (!copied || written || !ours) {
+    unlink(temporary.c_str());
+    if (!copied && !written) {
+      return std::move(copied).error().within(fmt::format("bringing {} home", quote(link)));
+    }
+    return written ? Moved::busy : Moved::kept;
+  }
+  if (rename(temporary.c_str(), link.c_str()) != 0) {
+    auto failed = Errno().fail(fmt::format("cannot put {} in its place", quote(link)));
+    unlink(temporary.c_str());
+    return failed;
+  }
+  // Whoever looked the link up before, and waits for the lease now, will write to the old file: then that is
+  // the file again.
+  usleep(grace);
+  if (!undisturbed()) {
+    const std::string again = fmt::format("{}-link", temporary);
+    if (symlink(data.c_str(), again.c_str()) == 0 && rename(again.c_str(), link.c_str()) == 0) {
+      return Moved::busy;
+    }
+    return Errno().fail(
+        fmt::format("{} was opened while it was moved, and has two versions: {}", quote(link), quote(data)));
+  }
+  sync_folder(folder);
+  unlink(data.c_str());
+  return Moved::done;
+}
+
+}  // namespace sluice

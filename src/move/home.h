@@ -1,0 +1,26 @@
+// Brings the data of a file that was put elsewhere back to where the user wanted it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+
+namespace sluice {
+
+enum class Moved {
+  done,  // the file is there, plain and whole, and gone from where it was
+  busy,  // somebody has it open for writing, or wrote while it was copied; nothing was changed
+  kept,  // the link is not ours any more; the data stays where it is
+};
+
+// `link` is a symbolic link to `data`. The data is copied beside the link with all that is said of it (holes,
+// mode, owner, times, attributes), synced, and takes the link's place at once. An error leaves both as they
+// were.
+Result<Moved> move_home(const std::string& data, const std::string& link);
+
+// Copies bytes and everything that is said of them, except the name. Holes stay holes. Stops, with ECANCELED,
+// when `go_on` says so between two pieces.
+Status copy_whole(int from, int to, const std::function<bool()>& go_on);
+
+}  // namespace sluice

@@ -1,0 +1,68 @@
+#include "pipeline/tell.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+// Bare system calls: in a program these are calls of Sluice's, which pass no stage.
+namespace sluice {
+namespace {
+
+constexpr int sends = 50;  // tries, a millisecond apart
+
+}  // namespace
+
+bool keeper_lives(const Area& area) {
+  return syscall(SYS_kill, area.keeper, 0) == 0 || errno != ESRCH;
+}
+
+// A descriptor of its own each time: one that stays could be closed by the program, or become another.
+bool tell_keeper(const Area& area, const KeeperMessage& message, int passed) {
+  const auto fd = static_cast<int>(syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (fd < 0) {
+    return false;
+  }
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = std::strlen(area.keeper_name.data());
+  std::memcpy(address.sun_path + 1, area.keeper_name.data(), length);
+  KeeperMessage copy = message;
+  iovec part{.iov_base = &copy, .iov_len = sizeof copy};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+  header.msg_name = &address;
+  header.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  if (passed >= 0) {
+    header.msg_control = space;
+    header.msg_controllen = sizeof space;
+    cmsghdr* with = CMSG_FIRSTHDR(&header);
+    with->cmsg_level = SOL_SOCKET;
+    with->cmsg_type = SCM_RIGHTS;
+    with->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(with), &passed, sizeof passed);
+  }
+  long sent = -1;
+  for (int i = 0; i < sends && sent < 0; ++i) {
+    sent = syscall(SYS_sendmsg, fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+      break;
+    }
+    if (sent < 0) {
+      const timespec pause{.tv_sec = 0, .tv_nsec = 1000000};
+      syscall(SYS_nanosleep, &pause, nullptr);
+    }
+  }
+  syscall(SYS_close, fd);
+  return sent > 0;
+}
+
+}  // namespace sluice

@@ -1,0 +1,41 @@
+// Brings files home that a program has closed, while it runs and afterwards.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "run/recover.h"
+
+namespace sluice {
+
+// All files of an area that are elsewhere and not in use; `ended` where nobody will close one any more.
+// Those that could not be brought home, and with `tell_all` the others as well.
+std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all);
+
+class Mover {
+ public:
+  explicit Mover(Area& area) : area_(area) {}
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
+  ~Mover();
+
+  void start();
+  // Something was closed.
+  void wake();
+  // The run is over; what could not be brought home.
+  std::vector<Recovered> finish();
+
+ private:
+  void serve();
+
+  Area& area_;
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  bool work_ = false;
+  bool stop_ = false;
+};
+
+}  // namespace sluice
