@@ -56,7 +56,18 @@ Status copy_range(int from, int to, off_t begin, off_t end, const std::function<
   return {};
 }
 
+// In one go, where it is not worth to look for holes.
+bool copy_small(int from, int to, off_t size) {
+  std::array<char, 65536> buffer;
+  return size <= static_cast<off_t>(buffer.size()) &&
+         pread(from, buffer.data(), static_cast<std::size_t>(size), 0) == size &&
+         pwrite(to, buffer.data(), static_cast<std::size_t>(size), 0) == size;
+}
+
 Status copy_bytes(int from, int to, off_t size, const std::function<bool()>& go_on) {
+  if (size == 0 || copy_small(from, to, size)) {
+    return {};
+  }
   if (ioctl(to, FICLONE, from) == 0) {
     return {};
   }
@@ -79,7 +90,11 @@ Status copy_bytes(int from, int to, off_t size, const std::function<bool()>& go_
 
 // Access lists are attributes, too. What a file system or user may not have is left out, as cp does.
 void copy_attributes(int from, int to) {
-  std::vector<char> names(65536);
+  const ssize_t wanted = flistxattr(from, nullptr, 0);
+  if (wanted <= 0) {
+    return;
+  }
+  std::vector<char> names(static_cast<std::size_t>(wanted) + 4096);
   const ssize_t size = flistxattr(from, names.data(), names.size());
   std::vector<char> value(65536);
   for (ssize_t at = 0; at < size;) {
@@ -149,7 +164,9 @@ Status copy_whole(int from, int to, const std::function<bool()>& go_on) {
   SLUICE_CHECK(copy_bytes(from, to, found.st_size, go_on));
   copy_attributes(from, to);
   const std::array<timespec, 2> times = {found.st_atim, found.st_mtim};
-  if (fchown(to, found.st_uid, found.st_gid) != 0 && errno != EPERM) {
+  struct stat made {};
+  const bool owned = fstat(to, &made) == 0 && made.st_uid == found.st_uid && made.st_gid == found.st_gid;
+  if (!owned && fchown(to, found.st_uid, found.st_gid) != 0 && errno != EPERM) {
     return Errno().fail("cannot give the file its owner");
   }
   if (fchmod(to, found.st_mode & 07777U) != 0 || futimens(to, times.data()) != 0) {
@@ -158,7 +175,8 @@ Status copy_whole(int from, int to, const std::function<bool()>& go_on) {
   return {};
 }
 
-Result<Moved> move_home(const std::string& data, const std::string& link) {
+Result<Moved> move_home(const std::string& data, const std::string& link, bool sync,
+                        const std::function<void()>& committing) {
   const Untold untold;  // until the lease is given back
   const UniqueFd from(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!from) {
@@ -168,8 +186,14 @@ Result<Moved> move_home(const std::string& data, const std::string& link) {
     return Moved::kept;
   }
   // On the same file system it is the same file under its own name.
-  if (rename(data.c_str(), link.c_str()) == 0) {
-    return Moved::done;
+  struct stat here {};
+  struct stat there {};
+  if (fstat(from.get(), &there) == 0 && stat(folder_of(link).c_str(), &here) == 0 &&
+      here.st_dev == there.st_dev) {
+    committing();
+    if (rename(data.c_str(), link.c_str()) == 0) {
+      return Moved::done;
+    }
   }
   // A file system without leases cannot tell; then it is hoped that a closed file stays closed.
   const bool watched = watch_writers(from.get());
@@ -185,9 +209,10 @@ Result<Moved> move_home(const std::string& data, const std::string& link) {
   }
   const auto undisturbed = [&] { return !watched || fcntl(from.get(), F_GETLEASE) == F_RDLCK; };
   Status copied = copy_whole(from.get(), to.get(), undisturbed);
-  if (copied && fsync(to.get()) != 0) {
+  if (copied && sync && fsync(to.get()) != 0) {
     copied = Errno().fail(fmt::format("cannot sync {}", quote(temporary)));
   }
+  committing();
   const bool written = !undisturbed();
   const bool ours = link_target(link) == data;
   if (!copied || written || !ours) {
@@ -213,7 +238,54 @@ Result<Moved> move_home(const std::string& data, const std::string& link) {
     return Errno().fail(
         fmt::format("{} was opened while it was moved, and has two versions: {}", quote(link), quote(data)));
   }
-  sync_folder(folder);
+  if (sync) {
+    sync_folder(folder);
+  }
+  unlink(data.c_str());
+  return Moved::done;
+}
+
+Result<Moved> put_down_at(const std::string& data, const std::string& path, bool sync) {
+  const Untold untold;
+  const UniqueFd from(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!from) {
+    return Errno().fail(fmt::format("cannot open {}", quote(data)));
+  }
+  if (!watch_writers(from.get()) && errno == EAGAIN) {
+    return Moved::busy;
+  }
+  // Without a name until it is whole; on file systems that cannot, under another name.
+  const std::string folder = folder_of(path);
+  UniqueFd to(open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
+  const std::string name = path.substr(path.rfind('/') + 1).substr(0, 200);
+  const std::string temporary = to ? "" : fmt::format("{}/.{}.sluice-{}", folder, name, random_name());
+  if (!to) {
+    to = UniqueFd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  }
+  if (!to) {
+    return Errno().fail(fmt::format("cannot write in {}", quote(folder)));
+  }
+  Status copied = copy_whole(from.get(), to.get(), [] { return true; });
+  if (copied && sync && fsync(to.get()) != 0) {
+    copied = Errno().fail(fmt::format("cannot sync {}", quote(path)));
+  }
+  const int placed = !copied ? -1
+                     : temporary.empty()
+                         ? linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", to.get()).c_str(), AT_FDCWD,
+                                  path.c_str(), AT_SYMLINK_FOLLOW)
+                         : renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
+  if (placed != 0) {
+    const Errno trouble;
+    const bool exists = copied && errno == EEXIST;
+    if (!temporary.empty()) {
+      unlink(temporary.c_str());
+    }
+    if (exists) {
+      return Moved::kept;
+    }
+    return copied ? trouble.fail(fmt::format("cannot make {}", quote(path)))
+                  : std::move(copied).error().within(fmt::format("putting {} down", quote(path)));
+  }
   unlink(data.c_str());
   return Moved::done;
 }

@@ -15,9 +15,15 @@ enum class Moved {
 };
 
 // `link` is a symbolic link to `data`. The data is copied beside the link with all that is said of it (holes,
-// mode, owner, times, attributes), synced, and takes the link's place at once. An error leaves both as they
-// were.
-Result<Moved> move_home(const std::string& data, const std::string& link);
+// mode, owner, times, attributes), synced where it has to be as safe as it was, and takes the link's place at
+// once. An error leaves both as they were. `committing` is called before the link becomes the file: from
+// there on nobody is to take the data for the file any more, unless the result is another than done.
+Result<Moved> move_home(const std::string& data, const std::string& link, bool sync,
+                        const std::function<void()>& committing);
+
+// The same where nothing is at `path` yet: the file is there at once and whole. Where something is there by
+// now, kept.
+Result<Moved> put_down_at(const std::string& data, const std::string& path, bool sync);
 
 // Copies bytes and everything that is said of them, except the name. Holes stay holes. Stops, with ECANCELED,
 // when `go_on` says so between two pieces.

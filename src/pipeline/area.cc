@@ -10,18 +10,16 @@ namespace sluice {
 
 constinit std::atomic<Area*> area_of_process = nullptr;
 
-namespace {
+namespace {}  // namespace
 
 // Fowler, Noll and Vo.
-std::uint64_t hash(std::string_view text) {
+std::uint64_t path_hash(std::string_view path) {
   std::uint64_t out = 0xcbf29ce484222325;
-  for (const char c : text) {
+  for (const char c : path) {
     out = (out ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   }
   return out ^ (out >> 32);
 }
-
-}  // namespace
 
 bool is_area(const void* memory, std::size_t bytes) {
   const auto* area = static_cast<const Area*>(memory);
@@ -72,7 +70,7 @@ std::string_view Area::path_of(const AreaFile& file) const {
 // up.
 AreaFile* Area::file(std::string_view path) {
   const std::span<AreaFile> rows = all_files();
-  const std::uint64_t first = hash(path);
+  const std::uint64_t first = path_hash(path);
   for (std::uint64_t i = 0; i < rows.size(); ++i) {
     AreaFile& row = rows[(first + i) & (rows.size() - 1)];
     std::uint32_t state = row.state.load(std::memory_order_acquire);
@@ -116,50 +114,6 @@ void clear(Buffer& buffer) {
 }
 
 }  // namespace
-
-std::uint32_t Area::keep_text(std::string_view path) {
-  const auto size = static_cast<std::uint32_t>(path.size()) + 1;
-  const std::uint32_t used = paths_used.fetch_add(size);
-  if (used + size > area_paths) {
-    paths_used.fetch_sub(size);
-    return 0;
-  }
-  char* out = at<char>(paths) + used;
-  std::memcpy(out, path.data(), path.size());
-  out[path.size()] = 0;
-  return used;
-}
-
-AreaMove* Area::new_move() {
-  const std::uint32_t index =
-      moves == 0 || moves_used.load() >= area_moves ? area_moves : moves_used.fetch_add(1);
-  if (index >= area_moves) {
-    return nullptr;
-  }
-  AreaMove* out = at<AreaMove>(moves) + index;
-  out->state.store(AreaMove::being_made);
-  return out;
-}
-
-AreaMove* Area::move_of(std::string_view path) {
-  for (AreaMove& move : all_moves()) {
-    const std::uint32_t state = move.state.load(std::memory_order_acquire);
-    if ((state == AreaMove::elsewhere || state == AreaMove::closed) && path == text_at(move.path)) {
-      return &move;
-    }
-  }
-  return nullptr;
-}
-
-AreaMove* Area::move_to(std::string_view target) {
-  for (AreaMove& move : all_moves()) {
-    const std::uint32_t state = move.state.load(std::memory_order_acquire);
-    if ((state == AreaMove::elsewhere || state == AreaMove::closed) && target == text_at(move.target)) {
-      return &move;
-    }
-  }
-  return nullptr;
-}
 
 Buffer* Area::take_buffer(pid_t process, std::uint64_t started) {
   const std::span<Buffer> all = all_buffers();

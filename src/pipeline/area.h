@@ -5,7 +5,6 @@
 // Written before the first process starts: rules. Written by all of them at once, without locks: files.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,6 +14,7 @@
 
 #include "base/pattern.h"
 #include "pipeline/buffers.h"
+#include "pipeline/moves.h"
 #include "pipeline/stack.h"
 
 namespace sluice {
@@ -55,15 +55,6 @@ struct AreaFile {
   std::array<Traffic, 2> traffic = {};  // reads, writes
 };
 
-// A file that is elsewhere while the program runs: its path is a link to it.
-struct AreaMove {
-  enum State : std::uint32_t { unused, being_made, elsewhere, closed, home };
-  std::atomic<std::uint32_t> state = unused;
-  std::atomic<std::uint32_t> path = 0;  // offset in `paths`, of text that ends with 0
-  std::uint32_t target = 0;
-};
-inline constexpr std::uint32_t area_moves = 4096;
-
 struct Area {
   std::array<char, 8> magic = area_magic;
   std::uint32_t version = area_version;
@@ -81,6 +72,7 @@ struct Area {
   std::uint32_t mount_count = 0;
   std::array<AreaMount, most_mounts> mounts = {};
   std::array<AreaBlock, most_blocks> block_states = {};
+  std::array<char, 80> files_folder = {};  // where files are in memory
   std::array<char, 64> own_path = {};      // of its file
   std::uint64_t process_space = 0;         // in which the numbers of processes are meant
   pid_t keeper = 0;                        // the process that runs the program
@@ -92,7 +84,12 @@ struct Area {
   std::atomic<std::uint64_t> kept_bytes = 0;
   std::atomic<std::uint64_t> kept_flushes = 0;  // writes that were made of them
   std::atomic<std::uint32_t> next_buffer = 0;   // where to look for a free one
-  std::atomic<std::uint32_t> moves_used = 0;    // rows that ever were
+  std::atomic<std::uint32_t> moves_live = 0;    // files that are elsewhere
+  std::atomic<std::uint64_t> moves_made = 0;    // ever
+  std::atomic<std::uint32_t> moves_hidden = 0;  // of which nothing is at their path
+  std::atomic<std::uint32_t> moves_told = 0;    // the keeper knows that some were closed
+  std::atomic<std::uint64_t> moves_bytes = 0;   // in memory, until they are put down
+  std::uint64_t moves_room = 0;                 // how many there may be
   std::atomic<std::uint32_t> paths_used = 0;
   std::atomic<std::uint32_t> processes = 0;  // that mapped it
   std::atomic<std::uint64_t> left_out = 0;   // opens of files for which there was no row
@@ -110,17 +107,7 @@ struct Area {
   // The row of a file, made where it was not there; null where all are taken.
   AreaFile* file(std::string_view path);
 
-  [[nodiscard]] std::span<AreaMove> all_moves() {
-    return {at<AreaMove>(moves), moves == 0 ? 0 : std::min(area_moves, moves_used.load())};
-  }
-  [[nodiscard]] const char* text_at(std::uint32_t offset) const { return at<char>(paths) + offset; }
-  // A copy of a path, with a 0 behind it; 0 where there is no room.
-  std::uint32_t keep_text(std::string_view path);
-  // A row for a file, to be filled; null where all are taken.
-  AreaMove* new_move();
-  // The one that is elsewhere now, by its own path or by that of its data.
-  AreaMove* move_of(std::string_view path);
-  AreaMove* move_to(std::string_view target);
+  [[nodiscard]] std::span<AreaMove> all_moves() { return {at<AreaMove>(moves), moves == 0 ? 0 : area_moves}; }
 
   [[nodiscard]] std::span<Buffer> all_buffers() {
     return {at<Buffer>(buffers), buffers == 0 ? 0 : area_buffers};
@@ -165,6 +152,7 @@ inline Area* this_area() {
 inline void set_area(Area* area) {
   area_of_process.store(area, std::memory_order_release);
 }
+std::uint64_t path_hash(std::string_view path);
 // Whether that many bytes of memory are an area of this version, whole.
 bool is_area(const void* memory, std::size_t bytes);
 

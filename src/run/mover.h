@@ -36,6 +36,7 @@ class Mover {
   std::condition_variable woken_;
   bool work_ = false;
   bool stop_ = false;
+  std::vector<Recovered> odd_;
 };
 
 }  // namespace sluice

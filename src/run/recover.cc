@@ -181,7 +181,7 @@ std::vector<Buffer*> orphans_in(Area& area) {
 }
 
 bool is_elsewhere(const AreaMove& move) {
-  return move.state == AreaMove::elsewhere || move.state == AreaMove::closed;
+  return move.state == AreaMove::there || move.state == AreaMove::landing;
 }
 
 }  // namespace
@@ -252,11 +252,15 @@ std::string describe(const Recovered& one) {
     case Outcome::there:
       return fmt::format("{} are in the file already", what);
     case Outcome::beside:
-      return fmt::format("{}: {}; the bytes are in {}", what, one.why, quote(one.put));
+      return fmt::format("{}: {}; the bytes are in {}", one.bytes == 0 ? quote(one.path) : what, one.why,
+                         quote(one.put));
     case Outcome::dropped:
       return fmt::format("{}: {}", what, one.why);
     case Outcome::moved:
       return fmt::format("brought {} home", quote(one.path));
+    case Outcome::stays:
+      return fmt::format("{} is not a link to its data any more, which stays in {}", quote(one.path),
+                         quote(one.put));
     case Outcome::failed:
       break;
   }
@@ -269,7 +273,7 @@ std::string describe(const Recovered& one) {
 }
 
 Json recovered_json(const Recovered& one) {
-  constexpr std::array names = {"written", "there", "beside", "dropped", "moved", "failed"};
+  constexpr std::array names = {"written", "there", "beside", "dropped", "moved", "stays", "failed"};
   return {{"outcome", names[static_cast<std::size_t>(one.outcome)]},
           {"path", one.path},
           {"put", one.put},
@@ -315,8 +319,8 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
       for (const AreaMove& move : look_only ? area.all_moves() : std::span<AreaMove>()) {
         if (is_elsewhere(move)) {
           out.push_back({.outcome = Outcome::failed,
-                         .path = area.text_at(move.path),
-                         .put = area.text_at(move.target),
+                         .path = move.path.data(),
+                         .put = move.data.data(),
                          .offset = 0,
                          .bytes = 0,
                          .why = "nobody has tried yet"});
@@ -333,6 +337,7 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
       munmap(memory, size);
     }
     if (!needed) {
+      rmdir((path + ".files").c_str());
       unlink(path.c_str());
     }
   }

@@ -11,7 +11,7 @@
 namespace sluice {
 
 struct Recovered {
-  enum class Outcome { written, there, beside, dropped, moved, failed };
+  enum class Outcome { written, there, beside, dropped, moved, stays, failed };
   Outcome outcome = Outcome::failed;
   std::string path;  // of the file
   std::string put;   // where the bytes are now, where that is another place

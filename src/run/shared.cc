@@ -97,7 +97,8 @@ std::vector<std::string> leftover_areas() {
   std::vector<std::string> out;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    if (entry.path().filename().string().starts_with(prefix)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && !name.ends_with(".files")) {
       out.push_back(entry.path().string());
     }
   }
@@ -149,8 +150,11 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   header.text = aligned(header.tokens + layout.tokens.size() * sizeof(PatternToken));
   header.paths = aligned(header.text + layout.text.size());
   header.files = aligned(header.paths + area_paths);
-  header.moves = aligned(header.files + area_files * sizeof(AreaFile));
-  header.bytes = aligned(header.moves + area_moves * sizeof(AreaMove));
+  header.bytes = aligned(header.files + area_files * sizeof(AreaFile));
+  if (memory > 0) {
+    header.moves = header.bytes;
+    header.bytes = aligned(header.moves + area_moves * sizeof(AreaMove));
+  }
   std::uint64_t needed = header.bytes;
   if (memory > 0) {
     constexpr std::uint64_t page = 4096;
@@ -196,7 +200,6 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   out.area_->paths = header.paths;
   out.area_->files = header.files;
   out.area_->moves = header.moves;
-  out.area_->paths_used = 1;  // 0 is no text
   out.area_->buffers = header.buffers;
   out.area_->blocks = header.blocks;
   out.area_->block_count = header.block_count;
@@ -212,6 +215,14 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   copy_to(out.area_, header.text, layout.text);
   const std::string path = fmt::format("{}/{}{}-{:08x}", folder, prefix, getpid(), std::random_device{}());
   std::memcpy(out.area_->own_path.data(), path.c_str(), path.size() + 1);
+  if (memory > 0) {
+    const std::string files = path + ".files";
+    if (sys().mkdir(files.c_str(), 0700) != 0) {
+      return Errno().fail(fmt::format("cannot make {}", quote(files)));
+    }
+    std::memcpy(out.area_->files_folder.data(), files.c_str(), files.size() + 1);
+    out.area_->moves_room = memory;
+  }
   if (linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", out.fd_.get()).c_str(), AT_FDCWD, path.c_str(),
              AT_SYMLINK_FOLLOW) != 0) {
     return Errno().fail(fmt::format("cannot make {}", quote(path)));
@@ -233,6 +244,7 @@ SharedArea::~SharedArea() {
     munmap(area_, bytes_);
   }
   if (!path_.empty() && !left) {
+    rmdir((path_ + ".files").c_str());
     sys().unlink(path_.c_str());
   }
 }

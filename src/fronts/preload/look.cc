@@ -1,8 +1,10 @@
 // Calls that pass no stage and look at files, or change what is said of them: what is kept back of such a
 // file is written first. As long as nothing is, a look at a counter is all they cost.
 #include <aio.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -26,19 +28,9 @@ using sluice::preload::is_keeping;
 using sluice::preload::may_keep;
 using sluice::preload::settle;
 using sluice::preload::settle_all;
+using sluice::preload::show;
 
 namespace {
-
-// The same again where something had been kept back.
-template <class Stat, class Look>
-int looked(Stat* found, Look look) {
-  const int out = look();
-  if (out != 0 || !is_keeping() || !S_ISREG(found->st_mode)) {
-    return out;
-  }
-  settle(found->st_dev, found->st_ino, 0);
-  return look();
-}
 
 int stat_by(int folder, const char* path, void* out, int flags) {
   return static_cast<int>(syscall(SYS_newfstatat, folder, path, out, flags));
@@ -52,36 +44,48 @@ bool follows(int flags) {
 AreaMove* elsewhere(int folder, const char* path) {
   Area* area = sluice::this_area();
   char whole[sluice::preload::longest_path];
-  return area == nullptr || area->moves_used == 0 || !sluice::preload::absolute_path(folder, path, whole)
+  return area == nullptr || area->moves_live == 0 || !sluice::preload::absolute_path(folder, path, whole)
              ? nullptr
-             : area->move_of(whole);
+             : sluice::move_of(*area, whole);
 }
 
-// A link of ours is shown as the file that it stands for.
-template <class Stat>
-int as_file(int result, int folder, const char* path, Stat* found) {
-  if (result != 0 || !S_ISLNK(found->st_mode)) {
-    return result;
+// What is said of a file: again where something had been kept back. A link of ours is shown as the file that
+// it stands for, and what has no link yet as well.
+template <class Look>
+int looked(int folder, const char* path, struct stat* found, Look look) {
+  int out = look();
+  if (out == 0 && is_keeping() && S_ISREG(found->st_mode)) {
+    settle(found->st_dev, found->st_ino, 0);
+    out = look();
   }
-  return elsewhere(folder, path) == nullptr ? result : stat_by(folder, path, found, 0);
+  const int saved = errno;
+  const Area* area = sluice::this_area();
+  if (area == nullptr || area->moves_made == 0 || (out == 0 ? !S_ISLNK(found->st_mode) : saved != ENOENT)) {
+    return out;
+  }
+  if (const AreaMove* move = elsewhere(folder, path); move != nullptr) {
+    return stat_by(AT_FDCWD, move->data.data(), found, 0);
+  }
+  errno = saved;
+  return look();  // it may have come home since
 }
 
 // The link is gone, and so is the file.
 void remove_data(AreaMove* move) {
   if (move != nullptr) {
     const int saved = errno;
-    move->state.store(AreaMove::home);
-    syscall(SYS_unlinkat, AT_FDCWD, sluice::this_area()->text_at(move->target), 0);
+    syscall(SYS_unlinkat, AT_FDCWD, move->data.data(), 0);
+    end_move(*sluice::this_area(), *move);
     errno = saved;
   }
 }
 
 template <class Unlink>
 int unlinked(int folder, const char* path, Unlink unlink) {
-  AreaMove* move = elsewhere(folder, path);
   if (is_keeping()) {
     settle(folder, path, false, 0);
   }
+  AreaMove* move = elsewhere(folder, path);
   const int out = unlink();
   if (out == 0) {
     remove_data(move);
@@ -91,19 +95,23 @@ int unlinked(int folder, const char* path, Unlink unlink) {
 
 template <class Rename>
 int renamed(int folder, const char* from, int other, const char* to, Rename rename) {
-  AreaMove* moved = elsewhere(folder, from);
-  AreaMove* replaced = elsewhere(other, to);
   if (is_keeping()) {
     settle(folder, from, false, 0);
     settle(other, to, false, 0);
   }
+  AreaMove* moved = elsewhere(folder, from);
+  AreaMove* replaced = elsewhere(other, to);
   const int out = rename();
   char whole[sluice::preload::longest_path];
   if (out == 0 && moved != replaced) {
     remove_data(replaced);
-    if (moved != nullptr && sluice::preload::absolute_path(other, to, whole)) {
-      const std::uint32_t text = sluice::this_area()->keep_text(whole);
-      moved->path.store(text == 0 ? moved->path.load() : text);
+    AreaMove* again = moved != nullptr && sluice::preload::absolute_path(other, to, whole)
+                          ? sluice::new_move(*sluice::this_area(), whole, moved->data.data())
+                          : nullptr;
+    if (again != nullptr) {
+      again->flags.store(moved->flags);
+      again->state.store(AreaMove::there);
+      end_move(*sluice::this_area(), *moved);
     }
   }
   return out;
@@ -132,24 +140,18 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
   if (first == nullptr || !sluice::preload::absolute_path(other, to, whole)) {
     return link();
   }
-  AreaMove* second = area->new_move();
-  char data[sluice::preload::longest_path];
-  const int length =
-      std::snprintf(data, sizeof data, "%s-%u", area->text_at(first->target), area->moves_used.load());
-  const std::uint32_t path = second == nullptr ? 0 : area->keep_text(whole);
-  const std::uint32_t target =
-      path == 0 || length >= static_cast<int>(sizeof data) ? 0 : area->keep_text(data);
-  if (target == 0) {
+  char data[sizeof(AreaMove::data)];
+  const int length = std::snprintf(data, sizeof data, "%s-%lu", first->data.data(),
+                                   static_cast<unsigned long>(area->moves_made.fetch_add(1)));
+  AreaMove* second = length < static_cast<int>(sizeof data) ? sluice::new_move(*area, whole, data) : nullptr;
+  if (second == nullptr) {
     errno = EXDEV;
     return -1;
   }
-  if (syscall(SYS_linkat, AT_FDCWD, area->text_at(first->target), AT_FDCWD, data, 0) != 0) {
-    return -1;
-  }
-  second->path.store(path);
-  second->target = target;
-  second->state.store(AreaMove::closed);
-  if (syscall(SYS_symlinkat, data, AT_FDCWD, whole) == 0) {
+  second->flags = AreaMove::closed;
+  second->state.store(AreaMove::there);
+  if (syscall(SYS_linkat, AT_FDCWD, first->data.data(), AT_FDCWD, data, 0) == 0 && link_to(*second)) {
+    second->flags.fetch_or(AreaMove::linked);
     return 0;
   }
   remove_data(second);
@@ -178,14 +180,13 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
 
 // What is said of a file. The forms with a version are those of programs that were built long ago.
 SLUICE_EXPORT int stat(const char* path, struct stat* out) noexcept {
-  return looked(out, [&] { return SLUICE_NEXT(stat)(path, out); });
+  return looked(AT_FDCWD, path, out, [&] { return SLUICE_NEXT(stat)(path, out); });
 }
 SLUICE_EXPORT int lstat(const char* path, struct stat* out) noexcept {
-  return as_file(looked(out, [&] { return SLUICE_NEXT(lstat)(path, out); }), AT_FDCWD, path, out);
+  return looked(AT_FDCWD, path, out, [&] { return SLUICE_NEXT(lstat)(path, out); });
 }
 SLUICE_EXPORT int fstatat(int folder, const char* path, struct stat* out, int flags) noexcept {
-  return as_file(looked(out, [&] { return SLUICE_NEXT(fstatat)(folder, path, out, flags); }), folder, path,
-                 out);
+  return looked(folder, path, out, [&] { return SLUICE_NEXT(fstatat)(folder, path, out, flags); });
 }
 SLUICE_BEFORE(int, fstat, (int fd, struct stat* out), (fd, out), noexcept, settle(fd, 0))
 SLUICE_ALIAS(int, stat64, stat, (const char*, struct stat64*)) noexcept;
@@ -193,14 +194,13 @@ SLUICE_ALIAS(int, lstat64, lstat, (const char*, struct stat64*)) noexcept;
 SLUICE_ALIAS(int, fstatat64, fstatat, (int, const char*, struct stat64*, int)) noexcept;
 SLUICE_ALIAS(int, fstat64, fstat, (int, struct stat64*)) noexcept;
 SLUICE_EXPORT int __xstat(int, const char* path, struct stat* out) noexcept {
-  return looked(out, [&] { return stat_by(AT_FDCWD, path, out, 0); });
+  return looked(AT_FDCWD, path, out, [&] { return stat_by(AT_FDCWD, path, out, 0); });
 }
 SLUICE_EXPORT int __lxstat(int, const char* path, struct stat* out) noexcept {
-  return as_file(looked(out, [&] { return stat_by(AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW); }), AT_FDCWD,
-                 path, out);
+  return looked(AT_FDCWD, path, out, [&] { return stat_by(AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW); });
 }
 SLUICE_EXPORT int __fxstatat(int, int folder, const char* path, struct stat* out, int flags) noexcept {
-  return as_file(looked(out, [&] { return stat_by(folder, path, out, flags); }), folder, path, out);
+  return looked(folder, path, out, [&] { return stat_by(folder, path, out, flags); });
 }
 SLUICE_EXPORT int __fxstat(int, int fd, struct stat* out) noexcept {
   return fstat(fd, out);
@@ -247,6 +247,26 @@ SLUICE_EXPORT int unlinkat(int folder, const char* path, int flags) noexcept {
 SLUICE_EXPORT int remove(const char* path) noexcept {
   return unlinked(AT_FDCWD, path, [&] { return SLUICE_NEXT(remove)(path); });
 }
+
+// What is there, of what name.
+SLUICE_BEFORE(int, access, (const char* path, int mode), (path, mode), noexcept, show(AT_FDCWD, path))
+SLUICE_BEFORE(int, faccessat, (int folder, const char* path, int mode, int flags),
+              (folder, path, mode, flags), noexcept, show(folder, path))
+SLUICE_BEFORE(int, euidaccess, (const char* path, int mode), (path, mode), noexcept, show(AT_FDCWD, path))
+SLUICE_BEFORE(int, eaccess, (const char* path, int mode), (path, mode), noexcept, show(AT_FDCWD, path))
+SLUICE_BEFORE(ssize_t, readlink, (const char* path, char* out, size_t size), (path, out, size), noexcept,
+              show(AT_FDCWD, path))
+SLUICE_BEFORE(ssize_t, readlinkat, (int folder, const char* path, char* out, size_t size),
+              (folder, path, out, size), noexcept, show(folder, path))
+SLUICE_BEFORE(char*, realpath, (const char* path, char* out), (path, out), noexcept, show(AT_FDCWD, path))
+SLUICE_BEFORE(int, mkdir, (const char* path, mode_t mode), (path, mode), noexcept, show(AT_FDCWD, path))
+SLUICE_BEFORE(int, mkdirat, (int folder, const char* path, mode_t mode), (folder, path, mode), noexcept,
+              show(folder, path))
+SLUICE_BEFORE(int, symlink, (const char* from, const char* to), (from, to), noexcept, show(AT_FDCWD, to))
+SLUICE_BEFORE(int, symlinkat, (const char* from, int folder, const char* to), (from, folder, to), noexcept,
+              show(folder, to))
+SLUICE_BEFORE(int, rmdir, (const char* path), (path), noexcept, sluice::preload::show_all())
+SLUICE_BEFORE(DIR*, opendir, (const char* path), (path), , sluice::preload::show_all())
 
 // Modes, owners, times, attributes.
 SLUICE_BEFORE(int, chmod, (const char* path, mode_t mode), (path, mode), noexcept,

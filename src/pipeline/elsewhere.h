@@ -1,0 +1,27 @@
+// What stages do that make new files elsewhere: opens, syncs and closes of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "sluice/stage.h"
+
+namespace sluice {
+
+struct Elsewhere {
+  static constexpr std::size_t most_exceptions = 8;
+
+  std::array<char, 1024> folder = {};
+  std::array<std::array<char, 128>, most_exceptions> except = {};  // globs of names
+  std::size_t exceptions = 0;
+  bool hidden = false;  // nothing is made at the path before somebody looks for it there
+};
+
+inline constexpr std::uint32_t elsewhere_operations =
+    SLUICE_BIT(SLUICE_OPEN) | SLUICE_BIT(SLUICE_SYNC) | SLUICE_BIT(SLUICE_CLOSE);
+
+std::int64_t act_elsewhere(const Elsewhere& where, void** file_state, sluice_activity& activity,
+                           const sluice_next* next);
+
+}  // namespace sluice

@@ -1,0 +1,115 @@
+#include "pipeline/moves.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "pipeline/area.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint32_t most_probes = 64;
+
+AreaMove& row_at(Area& area, std::uint64_t first, std::uint32_t probe) {
+  return area.all_moves()[(first + probe) & (area_moves - 1)];
+}
+
+}  // namespace
+
+AreaMove* new_move(Area& area, std::string_view path, std::string_view data) {
+  if (area.moves == 0 || path.size() >= sizeof(AreaMove::path) || data.size() >= sizeof(AreaMove::data)) {
+    return nullptr;
+  }
+  const std::uint64_t first = path_hash(path);
+  for (std::uint32_t i = 0; i < most_probes; ++i) {
+    AreaMove& row = row_at(area, first, i);
+    std::uint32_t state = row.state.load(std::memory_order_relaxed);
+    if ((state != AreaMove::unused && state != AreaMove::home) ||
+        !row.state.compare_exchange_strong(state, AreaMove::being_made)) {
+      continue;
+    }
+    row.flags = 0;
+    row.counted = 0;
+    std::memcpy(row.path.data(), path.data(), path.size());
+    row.path[path.size()] = 0;
+    std::memcpy(row.data.data(), data.data(), data.size());
+    row.data[data.size()] = 0;
+    area.moves_live.fetch_add(1);
+    return &row;
+  }
+  return nullptr;
+}
+
+AreaMove* move_of(Area& area, std::string_view path) {
+  if (area.moves_live.load(std::memory_order_relaxed) == 0) {
+    return nullptr;
+  }
+  const std::uint64_t first = path_hash(path);
+  for (std::uint32_t i = 0; i < most_probes; ++i) {
+    AreaMove& row = row_at(area, first, i);
+    std::uint32_t state = row.state.load(std::memory_order_acquire);
+    if (state == AreaMove::unused) {
+      return nullptr;
+    }
+    if ((state != AreaMove::there && state != AreaMove::landing) || path != row.path.data()) {
+      continue;
+    }
+    for (int naps = 0; state == AreaMove::landing && naps < 10000; ++naps) {
+      const timespec nap{.tv_sec = 0, .tv_nsec = 100000};
+      syscall(SYS_nanosleep, &nap, nullptr);
+      state = row.state.load(std::memory_order_acquire);
+    }
+    return state == AreaMove::there ? &row : nullptr;
+  }
+  return nullptr;
+}
+
+void end_move(Area& area, AreaMove& move) {
+  const std::uint32_t flags = move.flags.fetch_or(AreaMove::linked);
+  if ((flags & AreaMove::linked) == 0 && move.state.load() != AreaMove::being_made) {
+    area.moves_hidden.fetch_sub(1);
+  }
+  area.moves_bytes.fetch_sub(move.counted.exchange(0));
+  move.state.store(AreaMove::home, std::memory_order_release);
+  area.moves_live.fetch_sub(1);
+}
+
+bool show(Area& area, AreaMove& move) {
+  if (!link_to(move)) {
+    return false;
+  }
+  if ((move.flags.fetch_or(AreaMove::linked) & AreaMove::linked) == 0) {
+    area.moves_hidden.fetch_sub(1);
+  }
+  return true;
+}
+
+void show_all(Area& area) {
+  if (area.moves_hidden.load(std::memory_order_relaxed) == 0) {
+    return;
+  }
+  const int saved = errno;
+  for (AreaMove& move : area.all_moves()) {
+    if (move.state.load() == AreaMove::there) {
+      show(area, move);
+    }
+  }
+  errno = saved;
+}
+
+bool link_to(AreaMove& move) {
+  if ((move.flags & AreaMove::linked) != 0) {
+    return true;
+  }
+  if (syscall(SYS_symlinkat, move.data.data(), AT_FDCWD, move.path.data()) != 0) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace sluice

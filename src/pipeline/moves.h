@@ -1,0 +1,50 @@
+// Files that are elsewhere while a program runs, by the path that the program knows. All processes of a run
+// share the table, without locks.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace sluice {
+
+struct AreaMove {
+  enum State : std::uint32_t {
+    unused,
+    being_made,
+    there,    // the data is elsewhere
+    landing,  // somebody writes it to its path
+    home      // it is where it belongs, or gone
+  };
+  enum Flag : std::uint32_t {
+    linked = 1,  // its path is a link to the data; else there is nothing yet
+    closed = 2,  // nobody is known to have it open
+    synced = 4   // the program was told that it is safe
+  };
+  std::atomic<std::uint32_t> state = unused;
+  std::atomic<std::uint32_t> flags = 0;
+  std::atomic<std::uint64_t> counted = 0;  // bytes of memory that it takes
+  std::array<char, 752> path = {};
+  std::array<char, 256> data = {};
+};
+static_assert(sizeof(AreaMove) == 1024);
+inline constexpr std::uint32_t area_moves = 8192;  // a power of two
+
+struct Area;
+
+// A row for a file whose data will be there, in state being_made; null where there is no room, or a path is
+// too long.
+AreaMove* new_move(Area& area, std::string_view path, std::string_view data);
+// The one that is elsewhere now; waits while it lands.
+AreaMove* move_of(Area& area, std::string_view path);
+// A row is done with.
+void end_move(Area& area, AreaMove& move);
+// Its path becomes a link to its data, where it is none. False where that cannot be.
+bool link_to(AreaMove& move);
+// The same of one that was hidden.
+bool show(Area& area, AreaMove& move);
+void show_all(Area& area);
+
+}  // namespace sluice
