@@ -84,6 +84,19 @@ class Signals {
   _exit(127);
 }
 
+int wait_for(pid_t pid) {
+  int status = 0;
+  for (;;) {
+    const pid_t found = waitpid(pid, &status, WUNTRACED);
+    if (found == pid && WIFSTOPPED(status)) {  // so are we, until somebody lets both go on
+      raise(SIGSTOP);
+      kill(pid, SIGCONT);
+    } else if (found == pid || errno != EINTR) {
+      return status;
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::string> preload_library() {
@@ -106,8 +119,13 @@ Result<std::string> preload_library() {
   return fail(fmt::format("{} is not beside this program", name), "install Sluice as a whole");
 }
 
+void pass_nothing_on() {
+  child = 0;
+}
+
 Result<Ended> launch(const std::vector<std::string>& command,
-                     const std::vector<std::pair<std::string, std::string>>& environment) {
+                     const std::vector<std::pair<std::string, std::string>>& environment,
+                     Attendant* attendant) {
   std::array<int, 2> pipe_ends = {};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) {
     return Errno().fail("cannot make a pipe");
@@ -126,6 +144,9 @@ Result<Ended> launch(const std::vector<std::string>& command,
     signals.restore();
     signal(SIGXFSZ, SIG_DFL);  // main() ignores it
     sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (attendant != nullptr) {
+      attendant->prepare();
+    }
     become(command, environment, writing.get());
   }
   const Errno trouble;
@@ -135,21 +156,23 @@ Result<Ended> launch(const std::vector<std::string>& command,
     return trouble.fail("cannot start another process");
   }
   writing = UniqueFd();
+  Ended out;
+  if (attendant != nullptr) {
+    const Result<int> status = attendant->attend(pid);
+    pass_nothing_on();
+    if (!status) {
+      return status.error();
+    }
+    out.status = *status;
+  }
   int number = 0;
   ssize_t told = 0;
   while ((told = read(reading.get(), &number, sizeof number)) < 0 && errno == EINTR) {
   }
-  Ended out;
-  for (;;) {
-    const pid_t found = waitpid(pid, &out.status, WUNTRACED);
-    if (found == pid && WIFSTOPPED(out.status)) {  // so are we, until somebody lets both go on
-      raise(SIGSTOP);
-      kill(pid, SIGCONT);
-    } else if (found == pid || errno != EINTR) {
-      break;
-    }
+  if (attendant == nullptr) {
+    out.status = wait_for(pid);
+    pass_nothing_on();
   }
-  child = 0;
   if (told == sizeof number) {
     return fail(number, fmt::format("cannot run {}", quote(command.front())));
   }

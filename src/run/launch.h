@@ -1,6 +1,8 @@
 // Starts a program and waits for it, as if it had been started by whoever started us.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,11 +19,29 @@ struct Ended {
 // The library that stands between a program and libc: beside this program, or installed with it.
 Result<std::string> preload_library();
 
+// Somebody who stands by while a program runs.
+class Attendant {
+ public:
+  Attendant() = default;
+  Attendant(const Attendant&) = delete;
+  Attendant& operator=(const Attendant&) = delete;
+  virtual ~Attendant() = default;
+
+  // In the child, before it becomes the program. Ends it where that cannot be.
+  virtual void prepare() = 0;
+  // In the parent: waits for it, and gives its status as waitpid() does. After an error it is gone.
+  virtual Result<int> attend(pid_t program) = 0;
+};
+
+// For an attendant that goes on when the program has ended: signals are passed on to nobody any more.
+void pass_nothing_on();
+
 // In this environment and these. Its standard streams are ours, signals that reach us are passed on to it,
 // and those that a terminal sends to both are its own. An error has ENOENT or EACCES where it could not be
-// started.
+// started. An attendant waits for it instead of us.
 Result<Ended> launch(const std::vector<std::string>& command,
-                     const std::vector<std::pair<std::string, std::string>>& environment);
+                     const std::vector<std::pair<std::string, std::string>>& environment,
+                     Attendant* attendant = nullptr);
 
 // What a shell says of it: its exit status, or 128 and the signal.
 int exit_status(const Ended& ended);

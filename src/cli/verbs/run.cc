@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/intent_input.h"
+#include "cli/json_file.h"
 #include "cli/verb.h"
 #include "run/account.h"
 #include "run/keeper.h"
@@ -119,36 +119,6 @@ Result<std::vector<Stacked>> stacks_of_rules(const std::vector<std::string>& fil
   return out;
 }
 
-// Where the JSON goes, open before the program runs: that it cannot be is said before anything is done.
-Result<UniqueFd> open_json(const std::string& where) {
-  if (where.empty()) {
-    return UniqueFd();
-  }
-  if (!where.starts_with("fd:")) {
-    UniqueFd out(sys().open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    return out ? Result<UniqueFd>(std::move(out))
-               : Errno().fail(fmt::format("cannot write {}", quote(where)));
-  }
-  auto number = parse_count(where.substr(3));
-  if (!number) {
-    return bad_input(fmt::format("{} is no descriptor", quote(where)), "write --json=fd:N, or --json=FILE");
-  }
-  UniqueFd out(fcntl(static_cast<int>(*number), F_DUPFD_CLOEXEC, 3));
-  return out ? Result<UniqueFd>(std::move(out))
-             : Errno().fail(fmt::format("cannot write JSON to descriptor {}", *number));
-}
-
-Status write_all(const UniqueFd& fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t done = sys().write(fd.get(), text.data(), text.size());
-    if (done < 0 && errno != EINTR) {
-      return Errno().fail("cannot write JSON");
-    }
-    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(done, 0)));
-  }
-  return {};
-}
-
 Result<Output> run(const Context& context) {
   std::vector<std::string> stages = texts(context.options, "stage");
   if (stages.empty()) {
@@ -165,7 +135,7 @@ Result<Output> run(const Context& context) {
     SLUICE_TRY(Glob files, Glob::parse(whole_glob(glob)));
     rules.push_back({.files = std::move(files), .stages = stages});
   }
-  SLUICE_TRY(const UniqueFd json_to, open_json(context.options.text("json")));
+  SLUICE_TRY(const JsonFile json_to, JsonFile::open(context.options.text("json")));
   SLUICE_TRY(const std::string library, preload_library());
   const bool keeps =
       std::any_of(rules.begin(), rules.end(), [](const Stacked& rule) { return needs_keeper(rule.stages); });
@@ -210,7 +180,7 @@ Result<Output> run(const Context& context) {
     Json json = account_json(account);
     json["status"] = exit_status(*ended);
     json["stages"] = stages;
-    if (const Status written = write_all(json_to, write_json(json, 2) + "\n"); !written) {
+    if (const Status written = json_to.write(json); !written) {
       log::error("run: {}", written.error().text());  // the status stays the program's
     }
   }
