@@ -35,7 +35,12 @@ enum sluice_operation {
 
   /* Not the program's: something that passes no stage is about to look at the file. Whoever keeps something
    * back writes it out now. flags: SLUICE_SETTLE_... The result is 0. */
-  SLUICE_SETTLE = 16
+  SLUICE_SETTLE = 16,
+
+  /* A hint of the program about the file, which the kernel has got already. offset and length (0 = to the
+   * end) say where; flags: POSIX_FADV_..., also where it came by madvise(), or SLUICE_ADVISE_... The result
+   * is 0. */
+  SLUICE_ADVISE = 17
 };
 #define SLUICE_BIT(operation) (UINT32_C(1) << (operation))
 /* Of all that a program does. */
@@ -45,6 +50,9 @@ enum sluice_operation {
 #define SLUICE_SETTLE_RETIRE 3   /* and nothing of this open file is kept back from now on */
 #define SLUICE_SETTLE_LOCK 4     /* only somebody who has the file open may be about to look */
 #define SLUICE_SETTLE_LEAVE 8    /* this process lets go of it, others that share it may not */
+
+#define SLUICE_ADVISE_LIFETIME 256 /* and one of RWH_WRITE_LIFE_..., as fcntl(F_SET_RW_HINT) takes it */
+#define SLUICE_ADVISE_PRIORITY 512 /* and a class of ioprio_set(): 1 realtime, 2 best-effort, 3 idle */
 
 /* Read or write where the file's own position is, and move it. */
 #define SLUICE_AT_POSITION INT64_C(-1)

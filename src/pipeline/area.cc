@@ -96,6 +96,22 @@ AreaFile* Area::file(std::string_view path) {
   return nullptr;
 }
 
+AreaFile* Area::known_file(std::string_view path) {
+  const std::span<AreaFile> rows = all_files();
+  const std::uint64_t first = path_hash(path);
+  for (std::uint64_t i = 0; i < rows.size(); ++i) {
+    AreaFile& row = rows[(first + i) & (rows.size() - 1)];
+    const std::uint32_t state = row.state.load(std::memory_order_acquire);
+    if (state == 0) {
+      break;
+    }
+    if (state == 2 && path_of(row) == path) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
 namespace {
 
 // Sets all that is said of an open file. Its lock and generation stay.

@@ -52,7 +52,8 @@ struct AreaFile {
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> calls = {};
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> failures = {};
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> nanoseconds = {};
-  std::array<Traffic, 2> traffic = {};  // reads, writes
+  std::array<Traffic, 2> traffic = {};   // reads, writes
+  std::atomic<std::uint32_t> heard = 0;  // words, as pipeline/heard.h has them
 };
 
 struct Area {
@@ -106,6 +107,8 @@ struct Area {
   [[nodiscard]] std::string_view path_of(const AreaFile& file) const;
   // The row of a file, made where it was not there; null where all are taken.
   AreaFile* file(std::string_view path);
+  // The same where it is there already, else null.
+  AreaFile* known_file(std::string_view path);
 
   [[nodiscard]] std::span<AreaMove> all_moves() { return {at<AreaMove>(moves), moves == 0 ? 0 : area_moves}; }
 

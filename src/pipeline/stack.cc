@@ -34,6 +34,7 @@ std::int64_t perform(const Calls& calls, sluice_activity& activity) {
     case SLUICE_ALLOCATE:
       return calls.fallocate(fd, activity.flags, offset, static_cast<off_t>(activity.length));
     case SLUICE_SETTLE:
+    case SLUICE_ADVISE:
       return 0;
     case SLUICE_OPERATIONS:
       break;

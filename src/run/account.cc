@@ -8,6 +8,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "pipeline/heard.h"
 
 namespace sluice {
 namespace {
@@ -24,12 +25,14 @@ struct Sum {
     std::uint64_t random = 0;
   };
   std::array<Pattern, 2> patterns = {};
+  std::uint32_t heard = 0;
 };
 
 void add(Sum& sum, const AreaFile& row) {
   constexpr double second = 1e9;
   sum.file.opens += row.calls[SLUICE_OPEN];
   sum.file.syncs += row.calls[SLUICE_SYNC];
+  sum.heard = later(sum.heard, row.heard);
   for (unsigned i = 0; i < SLUICE_OPERATIONS; ++i) {
     sum.file.failures += row.failures[i];
     sum.file.seconds += static_cast<double>(row.nanoseconds[i]) / second;
@@ -81,6 +84,17 @@ std::uint64_t typical_of(const std::array<std::uint64_t, area_size_classes>& siz
   return 0;
 }
 
+// Words in the order in which an intent is printed.
+std::string intent_of(std::uint32_t heard) {
+  std::string out;
+  for (const HeardWord& word : heard_words) {
+    if ((heard & word.bit) != 0) {
+      out += fmt::format("{}{}", out.empty() ? "" : " ", word.text);
+    }
+  }
+  return out;
+}
+
 std::string describe(const Requests& requests) {
   return requests.calls == 0
              ? "-"
@@ -118,6 +132,7 @@ Account account_of(Area& area, double seconds) {
     sum.file.write.typical = typical_of(sum.sizes[1], sum.file.write);
     sum.file.read.pattern = pattern_of(sum.patterns[0]);
     sum.file.write.pattern = pattern_of(sum.patterns[1]);
+    sum.file.heard = intent_of(sum.heard);
     out.files.push_back(std::move(sum.file));
   }
   std::stable_sort(out.files.begin(), out.files.end(),
@@ -155,17 +170,29 @@ std::string account_text(const Account& account, const Style& style) {
   if (account.files.empty()) {
     return out;
   }
-  Table table({{.title = "FILE", .shrink = Shrink::middle},
-               {.title = "TIME", .align = Align::right},
-               {.title = "READS"},
-               {.title = "WRITES"},
-               {.title = "SYNCS", .align = Align::right, .drop = 1},
-               {.title = "FAILED", .align = Align::right, .drop = 2}});
-  for (std::size_t i = 0; i < account.files.size() && i < most_shown; ++i) {
+  const std::size_t shown = std::min(account.files.size(), most_shown);
+  const bool heard =
+      std::any_of(account.files.begin(), account.files.begin() + static_cast<std::ptrdiff_t>(shown),
+                  [](const FileAccount& file) { return !file.heard.empty(); });
+  std::vector<Column> columns = {{.title = "FILE", .shrink = Shrink::middle},
+                                 {.title = "TIME", .align = Align::right},
+                                 {.title = "READS"},
+                                 {.title = "WRITES"},
+                                 {.title = "SYNCS", .align = Align::right, .drop = 1},
+                                 {.title = "FAILED", .align = Align::right, .drop = 2}};
+  if (heard) {
+    columns.push_back({.title = "HEARD", .shrink = Shrink::end, .drop = 3});
+  }
+  Table table(std::move(columns));
+  for (std::size_t i = 0; i < shown; ++i) {
     const FileAccount& file = account.files[i];
-    table.add({escape(file.path), human_duration(file.seconds), describe(file.read), describe(file.write),
-               std::to_string(file.syncs), std::to_string(file.failures)},
-              file.failures > 0 ? Colour::yellow : Colour::plain);
+    std::vector<std::string> cells = {escape(file.path),          human_duration(file.seconds),
+                                      describe(file.read),        describe(file.write),
+                                      std::to_string(file.syncs), std::to_string(file.failures)};
+    if (heard) {
+      cells.push_back(file.heard.empty() ? "-" : file.heard);
+    }
+    table.add(std::move(cells), file.failures > 0 ? Colour::yellow : Colour::plain);
   }
   out += table.print(style);
   if (account.files.size() > most_shown) {
@@ -183,7 +210,8 @@ Json account_json(const Account& account) {
                      {"write", requests_json(file.write)},
                      {"syncs", file.syncs},
                      {"failures", file.failures},
-                     {"seconds", file.seconds}});
+                     {"seconds", file.seconds},
+                     {"heard", file.heard}});
   }
   return {
       {"files", std::move(files)},

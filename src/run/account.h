@@ -27,6 +27,7 @@ struct FileAccount {
   std::uint64_t syncs = 0;
   std::uint64_t failures = 0;  // of anything
   double seconds = 0;          // in all of its calls
+  std::string heard;           // the intent that hints to the kernel mean; "" where there were none
 };
 
 // What stages kept back and how it was written.

@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include "intent/parse.h"
+#include "pipeline/heard.h"
 #include "run/account.h"
 
 namespace sluice {
@@ -74,6 +76,33 @@ TEST(Account, SumsUpRowsOfOneFileAndNamesThePattern) {
   EXPECT_DOUBLE_EQ(account.files[0].seconds, 2);
   const std::string text = account_text(account, {});
   EXPECT_NE(text.find("10 x 4.00 KiB random"), std::string::npos) << text;
+}
+
+// Every word that can be heard is one of the vocabulary, and they are in the order in which it prints them.
+TEST(Account, WhatWasHeardIsAnIntent) {
+  const auto shared = SharedArea::make({rule("/**", {"stats"})});
+  ASSERT_TRUE(shared);
+  Area& area = shared->area();
+  std::uint32_t firsts = 0;
+  for (const HeardWord& word : heard_words) {
+    AreaFile& row = *area.file("/" + std::string(word.text));
+    row.calls[SLUICE_OPEN] = 1;
+    row.heard = word.bit;
+    firsts |= (firsts & word.group) == 0 ? word.bit : 0;
+  }
+  AreaFile& all = *area.file("/all");
+  all.calls[SLUICE_OPEN] = 1;
+  all.heard = firsts;
+  area.file("/nothing")->calls[SLUICE_OPEN] = 1;
+  const Account account = account_of(area, 1);
+  ASSERT_EQ(account.files.size(), heard_words.size() + 2);
+  for (const FileAccount& file : account.files) {
+    const auto intent = parse_intent(file.heard);
+    ASSERT_TRUE(intent) << file.path << ": " << file.heard;
+    EXPECT_EQ(print(*intent), file.heard);
+    EXPECT_EQ(file.heard.empty(), file.path == "/nothing");
+  }
+  EXPECT_NE(account_text(account, {}).find("HEARD"), std::string::npos);
 }
 
 }  // namespace

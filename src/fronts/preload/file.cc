@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "fronts/preload/hints.h"
 #include "pipeline/area.h"
 #include "pipeline/pool.h"
 #include "stages/registry.h"
@@ -328,6 +329,7 @@ std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_
     abandon(file);
   } else {
     attach(file, static_cast<int>(fd));
+    hear_priority(static_cast<int>(fd));
   }
   return fd;
 }
@@ -425,6 +427,19 @@ void forget(int fd) {
     settle_file(*file, fd, SLUICE_SETTLE_RETIRE | SLUICE_SETTLE_LEAVE);
     abandon(*file);
   }
+}
+
+void advise(int fd, std::int64_t offset, std::uint64_t length, int flags) {
+  if (const Held file = managed(fd, SLUICE_ADVISE); file) {
+    const int saved = errno;
+    act(*file, SLUICE_ADVISE, fd, nullptr, length, offset, flags);
+    errno = saved;
+  }
+}
+
+bool is_file(int fd, std::uint64_t device, std::uint64_t inode) {
+  const Held file = managed(fd, SLUICE_ADVISE);
+  return file && file->device == device && file->inode == inode;
 }
 
 bool is_keeping() {
@@ -544,7 +559,10 @@ void start() {
       specs = end == std::string_view::npos ? std::string_view() : specs.substr(end + 1);
     }
   }
-  pthread_atfork(nullptr, nullptr, [] { this_area()->processes.fetch_add(1); });
+  pthread_atfork(nullptr, nullptr, [] {
+    this_area()->processes.fetch_add(1);
+    forget_priority();
+  });
   active.store(true);
   adopt_inherited();
 }

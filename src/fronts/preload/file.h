@@ -136,6 +136,11 @@ void forget(int fd);
 // All in a range.
 void forget(unsigned first, unsigned last);
 
+// A hint of the program, which the stages of the file hear: flags as SLUICE_ADVISE says.
+void advise(int fd, std::int64_t offset, std::uint64_t length, int flags);
+// Whether a descriptor has a file that is this one.
+bool is_file(int fd, std::uint64_t device, std::uint64_t inode);
+
 // Whether anything is kept back of any file of this run now, and whether it ever can be.
 bool is_keeping();
 bool may_keep();

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -305,11 +304,7 @@ SLUICE_BEFORE(int, lockf, (int fd, int command, off_t length), (fd, command, len
 SLUICE_BEFORE(int, lockf64, (int fd, int command, off64_t length), (fd, command, length), ,
               settle(fd, SLUICE_SETTLE_LOCK))
 
-// Memory, and others who read and write from now on.
-SLUICE_RETIRES(void*, mmap, (void* at, size_t length, int protection, int flags, int fd, off_t offset),
-               (at, length, protection, flags, fd, offset), noexcept, settle(fd, SLUICE_SETTLE_RETIRE))
-SLUICE_RETIRES(void*, mmap64, (void* at, size_t length, int protection, int flags, int fd, off64_t offset),
-               (at, length, protection, flags, fd, offset), noexcept, settle(fd, SLUICE_SETTLE_RETIRE))
+// Others who read and write from now on; hints.cc has memory.
 SLUICE_RETIRES(int, aio_read, (aiocb * request), (request), noexcept,
                settle(request->aio_fildes, SLUICE_SETTLE_RETIRE))
 SLUICE_RETIRES(int, aio_write, (aiocb * request), (request), noexcept,

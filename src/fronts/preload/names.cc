@@ -9,6 +9,7 @@
 
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
+#include "fronts/preload/hints.h"
 
 using sluice::preload::abandon;
 using sluice::preload::act;
@@ -17,6 +18,7 @@ using sluice::preload::begin;
 using sluice::preload::detach;
 using sluice::preload::File;
 using sluice::preload::forget;
+using sluice::preload::hear_lifetime;
 using sluice::preload::Held;
 using sluice::preload::is_active;
 using sluice::preload::managed;
@@ -281,6 +283,9 @@ SLUICE_EXPORT int fcntl(int fd, int command, ...) {
     settle(fd, flags);
   }
   const int out = real.fcntl(fd, command, argument);
+  if (command == F_SET_RW_HINT || command == F_SET_FILE_RW_HINT) {
+    hear_lifetime(fd, command, argument, out);
+  }
   if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) {
     if (out >= 0 && out <= STDERR_FILENO) {
       settle(fd, SLUICE_SETTLE_RETIRE);

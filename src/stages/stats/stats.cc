@@ -1,10 +1,11 @@
-// Counts what a program does with each file: calls, failures, sizes, time and pattern, in memory that the run
-// shares, so that nothing is lost when the program is killed.
+// Counts what a program does with each file: calls, failures, sizes, time and pattern, and hears its hints,
+// in memory that the run shares, so that nothing is lost when the program is killed.
 #include <atomic>
 #include <bit>
 #include <ctime>
 
 #include "pipeline/area.h"
+#include "pipeline/heard.h"
 #include "pipeline/pool.h"
 
 namespace sluice {
@@ -93,7 +94,22 @@ void* begin_file(const char* path) {
   return seen;
 }
 
+// A hint is no call that is counted.
+std::int64_t listen(void** file_state, sluice_activity* activity, const sluice_next* next) {
+  if (*file_state == nullptr) {
+    *file_state = begin_file(activity->path);
+  }
+  Seen* seen = nullptr;
+  if (AreaFile* row = row_of(*file_state, seen); row != nullptr) {
+    hear(row->heard, activity->flags);
+  }
+  return next->act(next, activity);
+}
+
 std::int64_t act(void*, void** file_state, sluice_activity* activity, const sluice_next* next) {
+  if (activity->operation == SLUICE_ADVISE) [[unlikely]] {
+    return listen(file_state, activity, next);
+  }
   const std::uint64_t begin = now();
   const std::int64_t result = next->act(next, activity);
   const std::uint64_t spent = now() - begin;
@@ -139,7 +155,7 @@ extern const sluice_stage stage_stats = {
     .state = "counters",
     .semantics = "kept",
     .parameters = "",
-    .operations = SLUICE_ALL,
+    .operations = SLUICE_ALL | SLUICE_BIT(SLUICE_ADVISE),
     .aside = 0,
     .start = nullptr,
     .act = act,
