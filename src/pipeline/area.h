@@ -20,7 +20,7 @@
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 4;
+inline constexpr std::uint32_t area_version = 6;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -91,6 +91,8 @@ struct Area {
   std::atomic<std::uint32_t> moves_told = 0;    // the keeper knows that some were closed
   std::atomic<std::uint64_t> moves_bytes = 0;   // in memory, until they are put down
   std::uint64_t moves_room = 0;                 // how many there may be
+  std::atomic<std::uint64_t> fetches = 0;       // pieces that were fetched ahead of a program's reads
+  std::atomic<std::uint64_t> fetched_bytes = 0;
   std::atomic<std::uint32_t> paths_used = 0;
   std::atomic<std::uint32_t> processes = 0;  // that mapped it
   std::atomic<std::uint64_t> left_out = 0;   // opens of files for which there was no row

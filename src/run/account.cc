@@ -120,6 +120,7 @@ Account account_of(Area& area, double seconds) {
               .left_out = area.left_out,
               .unmanaged = area.unmanaged,
               .kept = {.writes = area.kept_writes, .bytes = area.kept_bytes, .flushes = area.kept_flushes},
+              .fetched = {.pieces = area.fetches, .bytes = area.fetched_bytes},
               .seconds = seconds};
   for (auto& [path, sum] : sums) {
     // One that was inherited and only closed again tells nothing.
@@ -140,11 +141,18 @@ Account account_of(Area& area, double seconds) {
   return out;
 }
 
-std::string kept_text(const Account& account) {
+std::string done_text(const Account& account) {
   const KeptAccount& kept = account.kept;
-  return kept.writes == 0 ? ""
-                          : fmt::format("sluice: {} writes of {} in all were merged into {}\n", kept.writes,
-                                        human_size(kept.bytes), kept.flushes);
+  std::string out;
+  if (kept.writes > 0) {
+    out += fmt::format("sluice: {} writes of {} in all were merged into {}\n", kept.writes,
+                       human_size(kept.bytes), kept.flushes);
+  }
+  if (account.fetched.pieces > 0) {
+    out += fmt::format("sluice: {} were fetched ahead in {} piece{}\n", human_size(account.fetched.bytes),
+                       account.fetched.pieces, account.fetched.pieces == 1 ? "" : "s");
+  }
+  return out;
 }
 
 std::string account_text(const Account& account, const Style& style) {
@@ -220,6 +228,7 @@ Json account_json(const Account& account) {
       {"unmanaged", account.unmanaged},
       {"kept",
        {{"writes", account.kept.writes}, {"bytes", account.kept.bytes}, {"flushes", account.kept.flushes}}},
+      {"fetched", {{"pieces", account.fetched.pieces}, {"bytes", account.fetched.bytes}}},
       {"seconds", account.seconds}};
 }
 

@@ -37,18 +37,25 @@ struct KeptAccount {
   std::uint64_t flushes = 0;  // writes that were made of them
 };
 
+// What stages fetched before it was read.
+struct FetchedAccount {
+  std::uint64_t pieces = 0;
+  std::uint64_t bytes = 0;
+};
+
 struct Account {
   std::vector<FileAccount> files;  // the longest first
   std::uint64_t processes = 0;
   std::uint64_t left_out = 0;   // opens for which there was no room to count them
   std::uint64_t unmanaged = 0;  // opens that passed no stage
   KeptAccount kept;
+  FetchedAccount fetched;
   double seconds = 0;  // of the run
 };
 
 Account account_of(Area& area, double seconds);
-// What was done to the program's I/O, a line each; "" where nothing was.
-std::string kept_text(const Account& account);
+// What stages did with the program's I/O, a line each; "" where nothing was.
+std::string done_text(const Account& account);
 // A line, and the files that took longest below it.
 std::string account_text(const Account& account, const Style& style);
 Json account_json(const Account& account);

@@ -167,7 +167,7 @@ Result<Output> run(const Context& context) {
     const bool counted = std::any_of(rules.begin(), rules.end(), [](const Stacked& rule) {
       return std::find(rule.stages.begin(), rule.stages.end(), "stats") != rule.stages.end();
     });
-    std::string text = kept_text(account);
+    std::string text = done_text(account);
     if (counted) {
       text = account_text(account, style_of(STDERR_FILENO, ColourChoice::automatic)) + text;
     } else if (text.empty()) {
