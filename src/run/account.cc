@@ -101,6 +101,13 @@ std::string describe(const Requests& requests) {
              : fmt::format("{} x {} {}", requests.calls, human_size(requests.typical), requests.pattern);
 }
 
+// What comes from traits alone is marked.
+std::string predicted_text(const FileAccount& file) {
+  return !file.predicted                   ? "-"
+         : file.predicted_by == "measured" ? human_duration(*file.predicted)
+                                           : fmt::format("~{}", human_duration(*file.predicted));
+}
+
 Json requests_json(const Requests& requests) {
   return {{"calls", requests.calls},     {"failures", requests.failures}, {"bytes", requests.bytes},
           {"seconds", requests.seconds}, {"typical", requests.typical},   {"pattern", requests.pattern}};
@@ -184,6 +191,7 @@ std::string account_text(const Account& account, const Style& style) {
                   [](const FileAccount& file) { return !file.heard.empty(); });
   std::vector<Column> columns = {{.title = "FILE", .shrink = Shrink::middle},
                                  {.title = "TIME", .align = Align::right},
+                                 {.title = "PREDICTED", .align = Align::right, .drop = 4},
                                  {.title = "READS"},
                                  {.title = "WRITES"},
                                  {.title = "SYNCS", .align = Align::right, .drop = 1},
@@ -194,15 +202,19 @@ std::string account_text(const Account& account, const Style& style) {
   Table table(std::move(columns));
   for (std::size_t i = 0; i < shown; ++i) {
     const FileAccount& file = account.files[i];
-    std::vector<std::string> cells = {escape(file.path),          human_duration(file.seconds),
-                                      describe(file.read),        describe(file.write),
-                                      std::to_string(file.syncs), std::to_string(file.failures)};
+    std::vector<std::string> cells = {
+        escape(file.path),    human_duration(file.seconds), predicted_text(file),         describe(file.read),
+        describe(file.write), std::to_string(file.syncs),   std::to_string(file.failures)};
     if (heard) {
       cells.push_back(file.heard.empty() ? "-" : file.heard);
     }
     table.add(std::move(cells), file.failures > 0 ? Colour::yellow : Colour::plain);
   }
   out += table.print(style);
+  if (std::any_of(account.files.begin(), account.files.end(),
+                  [](const FileAccount& file) { return file.predicted_by == "traits"; })) {
+    out += "~ is modelled from traits and knows nothing of the page cache; `sluice profile` measures\n";
+  }
   if (account.files.size() > most_shown) {
     out += fmt::format("and {} more\n", account.files.size() - most_shown);
   }
@@ -218,6 +230,9 @@ Json account_json(const Account& account) {
                      {"write", requests_json(file.write)},
                      {"syncs", file.syncs},
                      {"failures", file.failures},
+                     {"predicted", file.predicted ? Json(*file.predicted) : Json()},
+                     {"predicted_by", file.predicted_by},
+                     {"place", file.place},
                      {"seconds", file.seconds},
                      {"heard", file.heard}});
   }

@@ -1,6 +1,7 @@
 // What a run did, from what was counted.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,12 @@ struct FileAccount {
   Requests read;
   Requests write;
   std::uint64_t syncs = 0;
-  std::uint64_t failures = 0;  // of anything
-  double seconds = 0;          // in all of its calls
-  std::string heard;           // the intent that hints to the kernel mean; "" where there were none
+  std::uint64_t failures = 0;       // of anything
+  double seconds = 0;               // in all of its calls
+  std::optional<double> predicted;  // what its reads and writes should take, in seconds
+  std::string predicted_by;         // measured, or traits
+  std::string place;                // that is for; "" where it is not known
+  std::string heard;                // the intent that hints to the kernel mean; "" where there were none
 };
 
 // What stages kept back and how it was written.

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cli/intent_input.h"
 #include "cli/json_file.h"
+#include "cli/predict.h"
 #include "cli/verb.h"
 #include "run/account.h"
 #include "run/keeper.h"
@@ -49,7 +50,8 @@ constexpr Option option_memory = {.name = "memory",
                                   .range = "1M..1G",
                                   .fallback = "64M",
                                   .help = "how much stages may keep back of all files together, in memory"};
-constexpr std::array rows = {&option_rules, &option_stage, &option_files, &option_memory, &option_quiet};
+constexpr std::array rows = {&option_rules, &option_stage,   &option_files,  &option_memory,
+                             &option_quiet, &option_timeout, &option_catalog};
 
 constexpr std::array examples = {
     Example{"sluice run -- tar cf /tmp/etc.tar /etc", "What tar reads and writes, file by file."},
@@ -162,7 +164,18 @@ Result<Output> run(const Context& context) {
     out.status = ended.error().number == ENOENT ? not_found : cannot_run;
     return out;
   }
-  const Account account = account_of(shared.area(), ended->seconds);
+  Account account = account_of(shared.area(), ended->seconds);
+  if (!account.files.empty() && (json_to || !context.options.flag("quiet"))) {
+    const auto storage =
+        survey(context.config,
+               {.discover = {.system = "", .timeout = context.options.duration("timeout"), .progress = {}},
+                .catalog = context.options.text("catalog"),
+                .remember = false,
+                .profiles = true});
+    if (storage) {
+      predict(account, *storage);
+    }
+  }
   if (!context.options.flag("quiet")) {
     const bool counted = std::any_of(rules.begin(), rules.end(), [](const Stacked& rule) {
       return std::find(rule.stages.begin(), rule.stages.end(), "stats") != rule.stages.end();

@@ -1,0 +1,12 @@
+// What a run's I/O should have cost, by what is known of the places its files are on.
+#pragma once
+
+#include "plan/storage.h"
+#include "run/account.h"
+
+namespace sluice {
+
+// Sets what is predicted of each file whose place is known.
+void predict(Account& account, const Storage& storage);
+
+}  // namespace sluice
