@@ -86,7 +86,7 @@ struct AreaMount {
 
 // What processes tell the keeper, the process that runs them.
 struct KeeperMessage {
-  enum Kind : std::uint32_t { hold = 1, drop = 2, watch = 3, home = 4 };
+  enum Kind : std::uint32_t { hold = 1, drop = 2, watch = 3, home = 4, snapshot = 5, refresh = 6 };
   std::uint32_t kind = 0;
   std::uint32_t buffer = 0;
   std::uint32_t generation = 0;

@@ -19,6 +19,7 @@
 #include <future>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 namespace sluice {
 namespace {
@@ -134,6 +135,13 @@ void Keeper::take(const KeeperMessage& message, UniqueFd fd) {
   const Buffer& buffer = area_.all_buffers()[message.buffer];
   if (message.kind == KeeperMessage::home) {
     mover_.wake();
+    return;
+  }
+  if (message.kind == KeeperMessage::snapshot || message.kind == KeeperMessage::refresh) {
+    if (const Status taken = snapshots_.take(fd, message.kind == KeeperMessage::refresh); !taken) {
+      log::warn("run: {}", taken.error().text());
+    }
+    let_go(message.buffer);
     return;
   }
   if (message.kind == KeeperMessage::drop) {
@@ -272,6 +280,9 @@ std::vector<Recovered> Keeper::finish() {
     retire_broken();
   }
   held_.clear();
+  for (const std::string& problem : snapshots_.put_back()) {
+    log::warn("run: {}", problem);
+  }
   for (Recovered& left : mover_.finish()) {
     odd_.push_back(std::move(left));
   }

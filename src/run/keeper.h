@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/sys.h"
 #include "run/mover.h"
+#include "run/snapshots.h"
 
 namespace sluice {
 
@@ -48,6 +49,7 @@ class Keeper {
   UniqueFd signals_;
   UniqueFd stop_;
   Mover mover_;
+  Snapshots snapshots_;
   std::thread thread_;
   std::map<std::uint32_t, Held> held_;
   std::map<pid_t, UniqueFd> watched_;

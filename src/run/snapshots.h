@@ -1,0 +1,30 @@
+// How files stood when they were last synced, to be put back at the end: the stage `drop-unsynced`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/sys.h"
+
+namespace sluice {
+
+class Snapshots {
+ public:
+  // The file that a descriptor is, as it stands; one that is known already only with `again`.
+  Status take(const UniqueFd& fd, bool again);
+  // All files are as they were. What could not be put back.
+  std::vector<std::string> put_back();
+
+ private:
+  struct Snapshot {
+    UniqueFd file;
+    UniqueFd copy;
+  };
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Snapshot> all_;  // by device and inode
+};
+
+}  // namespace sluice
