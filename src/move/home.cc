@@ -125,6 +125,14 @@ void sync_folder(const std::string& path) {
   }
 }
 
+// A file takes the place of a link that is there: one that somebody removed meanwhile does not come back.
+bool replace_link(const std::string& file, const std::string& link) {
+  if (renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE) == 0) {
+    return unlink(file.c_str()) == 0;
+  }
+  return errno == EINVAL && rename(file.c_str(), link.c_str()) == 0;
+}
+
 // The kernel tells by a signal that a lease is wanted back, which would end us; we look for ourselves.
 class Untold {
  public:
@@ -176,7 +184,7 @@ Status copy_whole(int from, int to, const std::function<bool()>& go_on) {
 }
 
 Result<Moved> move_home(const std::string& data, const std::string& link, bool sync,
-                        const std::function<void()>& committing) {
+                        const std::function<bool()>& may_commit) {
   const Untold untold;  // until the lease is given back
   const UniqueFd from(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!from) {
@@ -190,8 +198,10 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   struct stat there {};
   if (fstat(from.get(), &there) == 0 && stat(folder_of(link).c_str(), &here) == 0 &&
       here.st_dev == there.st_dev) {
-    committing();
-    if (rename(data.c_str(), link.c_str()) == 0) {
+    if (!may_commit()) {
+      return Moved::kept;
+    }
+    if (replace_link(data, link)) {
       return Moved::done;
     }
   }
@@ -212,9 +222,8 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   if (copied && sync && fsync(to.get()) != 0) {
     copied = Errno().fail(fmt::format("cannot sync {}", quote(temporary)));
   }
-  committing();
   const bool written = !undisturbed();
-  const bool ours = link_target(link) == data;
+  const bool ours = link_target(link) == data && may_commit();
   if (!copied || written || !ours) {
     unlink(temporary.c_str());
     if (!copied && !written) {
@@ -222,7 +231,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
     }
     return written ? Moved::busy : Moved::kept;
   }
-  if (rename(temporary.c_str(), link.c_str()) != 0) {
+  if (!replace_link(temporary, link)) {
     auto failed = Errno().fail(fmt::format("cannot put {} in its place", quote(link)));
     unlink(temporary.c_str());
     return failed;
@@ -232,7 +241,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   usleep(grace);
   if (!undisturbed()) {
     const std::string again = fmt::format("{}-link", temporary);
-    if (symlink(data.c_str(), again.c_str()) == 0 && rename(again.c_str(), link.c_str()) == 0) {
+    if (symlink(data.c_str(), again.c_str()) == 0 && replace_link(again, link)) {
       return Moved::busy;
     }
     return Errno().fail(

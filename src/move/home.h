@@ -16,10 +16,11 @@ enum class Moved {
 
 // `link` is a symbolic link to `data`. The data is copied beside the link with all that is said of it (holes,
 // mode, owner, times, attributes), synced where it has to be as safe as it was, and takes the link's place at
-// once. An error leaves both as they were. `committing` is called before the link becomes the file: from
-// there on nobody is to take the data for the file any more, unless the result is another than done.
+// once. An error leaves both as they were. `may_commit` is asked before the link becomes the file: from there
+// on nobody is to take the data for the file any more, unless the result is another than done. Where it says
+// no, kept.
 Result<Moved> move_home(const std::string& data, const std::string& link, bool sync,
-                        const std::function<void()>& committing);
+                        const std::function<bool()>& may_commit);
 
 // The same where nothing is at `path` yet: the file is there at once and whole. Where something is there by
 // now, kept.

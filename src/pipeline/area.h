@@ -133,6 +133,12 @@ struct Area {
   // REQUIRES: its lock, and nothing is in it.
   void give_block_back(Buffer& buffer);
 
+  // Whether it is time to put down what is in memory.
+  [[nodiscard]] bool is_crowded() const {
+    return moves_bytes.load(std::memory_order_relaxed) > moves_room / 2 ||
+           moves_live.load(std::memory_order_relaxed) > area_moves / 2;
+  }
+
   // What is at an offset.
   template <class T>
   [[nodiscard]] T* at(std::uint64_t offset) {

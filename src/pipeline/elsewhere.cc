@@ -131,7 +131,7 @@ std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activit
     }
     // Whoever brings it home says so first, and then looks whether it is open; we the other way round.
     if (next->act(next, &there) >= 0) {
-      if (move->state.load() == AreaMove::there) {
+      if (is_elsewhere(*move)) {
         *file_state = writes ? move : nullptr;
         activity.error = 0;
         return activity.result = there.result;
@@ -167,8 +167,9 @@ void close_file(Area& area, AreaMove& move) {
     area.moves_bytes.fetch_add(taken - move.counted.exchange(taken), std::memory_order_relaxed);
   }
   move.flags.fetch_or(AreaMove::closed);
-  // Of many that come together the keeper is told once.
-  if (area.moves_told.exchange(1) == 0) {
+  // Those in memory wait for each other; of many that come together the keeper is told once.
+  const bool wanted = (move.flags & AreaMove::linked) != 0 || area.is_crowded();
+  if (wanted && area.moves_told.exchange(1) == 0) {
     tell_keeper(area, {.kind = KeeperMessage::home, .buffer = 0, .generation = 0, .process = 0}, -1);
   }
 }

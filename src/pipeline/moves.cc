@@ -56,7 +56,7 @@ AreaMove* move_of(Area& area, std::string_view path) {
     if (state == AreaMove::unused) {
       return nullptr;
     }
-    if ((state != AreaMove::there && state != AreaMove::landing) || path != row.path.data()) {
+    if (state < AreaMove::there || state > AreaMove::landing || path != row.path.data()) {
       continue;
     }
     for (int naps = 0; state == AreaMove::landing && naps < 10000; ++naps) {
@@ -64,18 +64,21 @@ AreaMove* move_of(Area& area, std::string_view path) {
       syscall(SYS_nanosleep, &nap, nullptr);
       state = row.state.load(std::memory_order_acquire);
     }
-    return state == AreaMove::there ? &row : nullptr;
+    return is_elsewhere(row) ? &row : nullptr;
   }
   return nullptr;
 }
 
 void end_move(Area& area, AreaMove& move) {
+  const std::uint32_t before = move.state.exchange(AreaMove::home);
+  if (before == AreaMove::home || before == AreaMove::unused) {
+    return;
+  }
   const std::uint32_t flags = move.flags.fetch_or(AreaMove::linked);
-  if ((flags & AreaMove::linked) == 0 && move.state.load() != AreaMove::being_made) {
+  if ((flags & AreaMove::linked) == 0 && before != AreaMove::being_made) {
     area.moves_hidden.fetch_sub(1);
   }
   area.moves_bytes.fetch_sub(move.counted.exchange(0));
-  move.state.store(AreaMove::home, std::memory_order_release);
   area.moves_live.fetch_sub(1);
 }
 
@@ -95,7 +98,7 @@ void show_all(Area& area) {
   }
   const int saved = errno;
   for (AreaMove& move : area.all_moves()) {
-    if (move.state.load() == AreaMove::there) {
+    if (is_elsewhere(move)) {
       show(area, move);
     }
   }

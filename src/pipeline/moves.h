@@ -15,7 +15,8 @@ struct AreaMove {
     unused,
     being_made,
     there,    // the data is elsewhere
-    landing,  // somebody writes it to its path
+    moving,   // the same, and somebody is about to bring it home
+    landing,  // it is put in its place just now
     home      // it is where it belongs, or gone
   };
   enum Flag : std::uint32_t {
@@ -39,7 +40,12 @@ struct Area;
 AreaMove* new_move(Area& area, std::string_view path, std::string_view data);
 // The one that is elsewhere now; waits while it lands.
 AreaMove* move_of(Area& area, std::string_view path);
-// A row is done with.
+// Whether the data is elsewhere.
+inline bool is_elsewhere(const AreaMove& move) {
+  const std::uint32_t state = move.state.load(std::memory_order_acquire);
+  return state == AreaMove::there || state == AreaMove::moving;
+}
+// A row is done with; a second time it is no matter.
 void end_move(Area& area, AreaMove& move);
 // Its path becomes a link to its data, where it is none. False where that cannot be.
 bool link_to(AreaMove& move);

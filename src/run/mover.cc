@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <iterator>
 #include <utility>
@@ -16,9 +19,22 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::milliseconds again{100};  // until somebody who has a file open is looked for again
+constexpr std::size_t most_helpers = 8;
+constexpr std::size_t enough = 32;  // files for one
+
+// They are for the thread that waits for the program.
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
 
 bool is_synced(const AreaMove& move) {
   return (move.flags & AreaMove::synced) != 0;
+}
+
+bool change(AreaMove& move, std::uint32_t from, std::uint32_t to) {
+  return move.state.compare_exchange_strong(from, to);
 }
 
 Recovered about(const AreaMove& move) {
@@ -30,11 +46,22 @@ Recovered about(const AreaMove& move) {
 
 Recovered move_linked(Area& area, AreaMove& move) {
   Recovered out = about(move);
-  const auto moved = move_home(out.put, out.path, is_synced(move), [&] { move.state = AreaMove::landing; });
-  if (!moved || *moved != Moved::done) {
-    move.state = AreaMove::there;
+  out.outcome = Recovered::Outcome::moved;  // whatever somebody else did with it
+  if (!change(move, AreaMove::there, AreaMove::moving)) {
+    return out;
   }
-  if (!moved) {
+  const auto moved = move_home(out.put, out.path, is_synced(move),
+                               [&] { return change(move, AreaMove::moving, AreaMove::landing); });
+  const bool done = moved && *moved == Moved::done;
+  if (!done && !change(move, AreaMove::moving, AreaMove::there) &&
+      !change(move, AreaMove::landing, AreaMove::there)) {
+    return out;  // the program renamed or removed it meanwhile
+  }
+  out.outcome = Recovered::Outcome::failed;
+  if (!moved && moved.error().number == ENOENT && access(out.put.c_str(), F_OK) != 0) {
+    out.outcome = Recovered::Outcome::moved;  // it came home under another name
+    end_move(area, move);
+  } else if (!moved) {
     out.why = moved.error().text();
   } else if (*moved == Moved::done) {
     out.outcome = Recovered::Outcome::moved;
@@ -52,8 +79,8 @@ Recovered move_linked(Area& area, AreaMove& move) {
 // Nothing is at its path. Who looks for it there meanwhile waits.
 Recovered land(Area& area, AreaMove& move) {
   Recovered out = about(move);
-  std::uint32_t state = AreaMove::there;
-  if (!move.state.compare_exchange_strong(state, AreaMove::landing)) {
+  if (!change(move, AreaMove::there, AreaMove::landing)) {
+    out.outcome = Recovered::Outcome::moved;
     return out;
   }
   const auto put = put_down_at(out.put, out.path, is_synced(move));
@@ -80,21 +107,44 @@ Recovered land(Area& area, AreaMove& move) {
 }  // namespace
 
 std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all) {
-  std::vector<Recovered> out;
+  const bool together = ended || area.is_crowded();
+  std::vector<AreaMove*> moves;
   for (AreaMove& move : area.all_moves()) {
-    if (ended && move.state == AreaMove::landing) {
+    if (ended && (move.state == AreaMove::landing || move.state == AreaMove::moving)) {
       move.state = AreaMove::there;  // whoever was about to is gone
     }
-    if (move.state != AreaMove::there || (!ended && (move.flags & AreaMove::closed) == 0)) {
-      continue;
-    }
-    Recovered one = (move.flags & AreaMove::linked) != 0 ? move_linked(area, move) : land(area, move);
-    if ((one.outcome == Recovered::Outcome::moved && tell_all) ||
-        (one.outcome != Recovered::Outcome::moved && (ended || one.outcome != Recovered::Outcome::failed))) {
-      out.push_back(std::move(one));
+    const bool linked = (move.flags & AreaMove::linked) != 0;
+    if (move.state == AreaMove::there && (ended || (move.flags & AreaMove::closed) != 0) &&
+        (linked || together)) {
+      moves.push_back(&move);
     }
   }
-  return out;
+  std::sort(moves.begin(), moves.end(), [](const AreaMove* a, const AreaMove* b) {
+    return std::string_view(a->path.data()) < std::string_view(b->path.data());
+  });
+  std::vector<Recovered> done(moves.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < moves.size(); i = next++) {
+      done[i] =
+          (moves[i]->flags & AreaMove::linked) != 0 ? move_linked(area, *moves[i]) : land(area, *moves[i]);
+    }
+  };
+  // Several at once: the time is that of the storage.
+  std::vector<std::jthread> helpers;
+  for (std::size_t i = 1; i < std::min(most_helpers, moves.size() / enough); ++i) {
+    helpers.emplace_back([&] {
+      block_signals();
+      work();
+    });
+  }
+  work();
+  helpers.clear();
+  std::erase_if(done, [&](const Recovered& one) {
+    return one.outcome == Recovered::Outcome::moved ? !tell_all
+                                                    : one.outcome == Recovered::Outcome::failed && !ended;
+  });
+  return done;
 }
 
 Mover::~Mover() {
@@ -114,9 +164,7 @@ void Mover::wake() {
 }
 
 void Mover::serve() {
-  sigset_t all;  // signals are for the thread that waits for the program
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  block_signals();
   std::unique_lock guard(mutex_);
   while (!stop_) {
     woken_.wait(guard, [this] { return work_ || stop_; });
@@ -128,7 +176,8 @@ void Mover::serve() {
     std::move(told.begin(), told.end(), std::back_inserter(odd_));
     // One that is still open somewhere is tried again.
     for (const AreaMove& move : area_.all_moves()) {
-      work_ = work_ || (move.state == AreaMove::there && (move.flags & AreaMove::closed) != 0);
+      constexpr std::uint32_t both = AreaMove::closed | AreaMove::linked;
+      work_ = work_ || (move.state == AreaMove::there && (move.flags & both) == both);
     }
     if (work_ && !stop_) {
       woken_.wait_for(guard, again, [this] { return stop_; });

@@ -180,16 +180,15 @@ std::vector<Buffer*> orphans_in(Area& area) {
   return out;
 }
 
-bool is_elsewhere(const AreaMove& move) {
-  return move.state == AreaMove::there || move.state == AreaMove::landing;
-}
-
 }  // namespace
 
 bool is_needed(Area& area) {
   const std::span<Buffer> all = area.all_buffers();
   const std::span<AreaMove> moves = area.all_moves();
-  return std::any_of(moves.begin(), moves.end(), is_elsewhere) ||
+  const auto pending = [](const AreaMove& move) {
+    return is_elsewhere(move) || move.state == AreaMove::landing;
+  };
+  return std::any_of(moves.begin(), moves.end(), pending) ||
          std::any_of(all.begin(), all.end(), [](const Buffer& buffer) {
            return (buffer.generation & 1) != 0 && buffer.block != 0 && buffer.length > 0;
          });
