@@ -14,5 +14,4 @@ endforeach()
 # What is preloaded is measured in a program that knows nothing of us.
 add_executable(intercept_bench ${CMAKE_SOURCE_DIR}/bench/intercept_bench.c)
 add_executable(writeback_bench ${CMAKE_SOURCE_DIR}/bench/writeback_bench.c)
-add_executable(dumps_bench ${CMAKE_SOURCE_DIR}/bench/dumps_bench.c)
 add_executable(jumps_bench ${CMAKE_SOURCE_DIR}/bench/jumps_bench.c)

@@ -118,13 +118,6 @@ std::string link_target(const std::string& path) {
   return length > 0 ? std::string(out.data(), static_cast<std::size_t>(length)) : "";
 }
 
-void sync_folder(const std::string& path) {
-  const UniqueFd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder) {
-    fsync(folder.get());
-  }
-}
-
 // A file takes the place of a link that is there: one that somebody removed meanwhile does not come back.
 bool replace_link(const std::string& file, const std::string& link) {
   if (renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE) == 0) {
@@ -190,18 +183,22 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   if (!from) {
     return Errno().fail(fmt::format("cannot open {}", quote(data)));
   }
-  if (link_target(link) != data) {
+  // By its descriptor: the folder may get another name meanwhile.
+  const UniqueFd folder(open(folder_of(link).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::string name = link.substr(link.rfind('/') + 1);
+  const std::string here = fmt::format("/proc/self/fd/{}/", folder.get());
+  const std::string entry = here + name;
+  if (!folder || link_target(entry) != data) {
     return Moved::kept;
   }
   // On the same file system it is the same file under its own name.
-  struct stat here {};
+  struct stat above {};
   struct stat there {};
-  if (fstat(from.get(), &there) == 0 && stat(folder_of(link).c_str(), &here) == 0 &&
-      here.st_dev == there.st_dev) {
+  if (fstat(from.get(), &there) == 0 && fstat(folder.get(), &above) == 0 && above.st_dev == there.st_dev) {
     if (!may_commit()) {
       return Moved::kept;
     }
-    if (replace_link(data, link)) {
+    if (replace_link(data, entry)) {
       return Moved::done;
     }
   }
@@ -210,20 +207,19 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   if (!watched && errno == EAGAIN) {
     return Moved::busy;
   }
-  const std::string folder = folder_of(link);
-  const std::string name = link.substr(link.rfind('/') + 1).substr(0, 200);
-  const std::string temporary = fmt::format("{}/.{}.sluice-{}", folder, name, random_name());
-  const UniqueFd to(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const std::string temporary = fmt::format("{}.{}.sluice-{}", here, name.substr(0, 200), random_name());
+  UniqueFd to(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!to) {
-    return Errno().fail(fmt::format("cannot write in {}", quote(folder)));
+    return Errno().fail(fmt::format("cannot write in {}", quote(folder_of(link))));
   }
   const auto undisturbed = [&] { return !watched || fcntl(from.get(), F_GETLEASE) == F_RDLCK; };
   Status copied = copy_whole(from.get(), to.get(), undisturbed);
   if (copied && sync && fsync(to.get()) != 0) {
-    copied = Errno().fail(fmt::format("cannot sync {}", quote(temporary)));
+    copied = Errno().fail(fmt::format("cannot sync {}", quote(link)));
   }
+  to = UniqueFd();  // a program that is open for writing cannot be run
   const bool written = !undisturbed();
-  const bool ours = link_target(link) == data && may_commit();
+  const bool ours = link_target(entry) == data && may_commit();
   if (!copied || written || !ours) {
     unlink(temporary.c_str());
     if (!copied && !written) {
@@ -231,7 +227,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
     }
     return written ? Moved::busy : Moved::kept;
   }
-  if (!replace_link(temporary, link)) {
+  if (!replace_link(temporary, entry)) {
     auto failed = Errno().fail(fmt::format("cannot put {} in its place", quote(link)));
     unlink(temporary.c_str());
     return failed;
@@ -241,59 +237,14 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   usleep(grace);
   if (!undisturbed()) {
     const std::string again = fmt::format("{}-link", temporary);
-    if (symlink(data.c_str(), again.c_str()) == 0 && replace_link(again, link)) {
+    if (symlink(data.c_str(), again.c_str()) == 0 && replace_link(again, entry)) {
       return Moved::busy;
     }
     return Errno().fail(
         fmt::format("{} was opened while it was moved, and has two versions: {}", quote(link), quote(data)));
   }
   if (sync) {
-    sync_folder(folder);
-  }
-  unlink(data.c_str());
-  return Moved::done;
-}
-
-Result<Moved> put_down_at(const std::string& data, const std::string& path, bool sync) {
-  const Untold untold;
-  const UniqueFd from(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!from) {
-    return Errno().fail(fmt::format("cannot open {}", quote(data)));
-  }
-  if (!watch_writers(from.get()) && errno == EAGAIN) {
-    return Moved::busy;
-  }
-  // Without a name until it is whole; on file systems that cannot, under another name.
-  const std::string folder = folder_of(path);
-  UniqueFd to(open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
-  const std::string name = path.substr(path.rfind('/') + 1).substr(0, 200);
-  const std::string temporary = to ? "" : fmt::format("{}/.{}.sluice-{}", folder, name, random_name());
-  if (!to) {
-    to = UniqueFd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  }
-  if (!to) {
-    return Errno().fail(fmt::format("cannot write in {}", quote(folder)));
-  }
-  Status copied = copy_whole(from.get(), to.get(), [] { return true; });
-  if (copied && sync && fsync(to.get()) != 0) {
-    copied = Errno().fail(fmt::format("cannot sync {}", quote(path)));
-  }
-  const int placed = !copied ? -1
-                     : temporary.empty()
-                         ? linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", to.get()).c_str(), AT_FDCWD,
-                                  path.c_str(), AT_SYMLINK_FOLLOW)
-                         : renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
-  if (placed != 0) {
-    const Errno trouble;
-    const bool exists = copied && errno == EEXIST;
-    if (!temporary.empty()) {
-      unlink(temporary.c_str());
-    }
-    if (exists) {
-      return Moved::kept;
-    }
-    return copied ? trouble.fail(fmt::format("cannot make {}", quote(path)))
-                  : std::move(copied).error().within(fmt::format("putting {} down", quote(path)));
+    fsync(folder.get());
   }
   unlink(data.c_str());
   return Moved::done;

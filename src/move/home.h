@@ -22,10 +22,6 @@ enum class Moved {
 Result<Moved> move_home(const std::string& data, const std::string& link, bool sync,
                         const std::function<bool()>& may_commit);
 
-// The same where nothing is at `path` yet: the file is there at once and whole. Where something is there by
-// now, kept.
-Result<Moved> put_down_at(const std::string& data, const std::string& path, bool sync);
-
 // Copies bytes and everything that is said of them, except the name. Holes stay holes. Stops, with ECANCELED,
 // when `go_on` says so between two pieces.
 Status copy_whole(int from, int to, const std::function<bool()>& go_on);

@@ -73,8 +73,8 @@ struct Area {
   std::uint32_t mount_count = 0;
   std::array<AreaMount, most_mounts> mounts = {};
   std::array<AreaBlock, most_blocks> block_states = {};
-  std::array<char, 80> files_folder = {};  // where files are in memory
   std::array<char, 64> own_path = {};      // of its file
+  uid_t user = 0;                          // whose run it is
   std::uint64_t process_space = 0;         // in which the numbers of processes are meant
   pid_t keeper = 0;                        // the process that runs the program
   pid_t keeper_thread = 0;                 // whom the kernel tells that somebody wants to open a leased file
@@ -87,10 +87,7 @@ struct Area {
   std::atomic<std::uint32_t> next_buffer = 0;   // where to look for a free one
   std::atomic<std::uint32_t> moves_live = 0;    // files that are elsewhere
   std::atomic<std::uint64_t> moves_made = 0;    // ever
-  std::atomic<std::uint32_t> moves_hidden = 0;  // of which nothing is at their path
   std::atomic<std::uint32_t> moves_told = 0;    // the keeper knows that some were closed
-  std::atomic<std::uint64_t> moves_bytes = 0;   // in memory, until they are put down
-  std::uint64_t moves_room = 0;                 // how many there may be
   std::atomic<std::uint64_t> fetches = 0;       // pieces that were fetched ahead of a program's reads
   std::atomic<std::uint64_t> fetched_bytes = 0;
   std::atomic<std::uint32_t> paths_used = 0;
@@ -132,12 +129,6 @@ struct Area {
   void count_flush(const Buffer& buffer);
   // REQUIRES: its lock, and nothing is in it.
   void give_block_back(Buffer& buffer);
-
-  // Whether it is time to put down what is in memory.
-  [[nodiscard]] bool is_crowded() const {
-    return moves_bytes.load(std::memory_order_relaxed) > moves_room / 2 ||
-           moves_live.load(std::memory_order_relaxed) > area_moves / 2;
-  }
 
   // What is at an offset.
   template <class T>

@@ -18,8 +18,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t page = 4096;  // of memory that every file takes
-
 std::atomic<unsigned> made = 0;
 
 bool is_excepted(const Elsewhere& where, const char* path) {
@@ -42,37 +40,17 @@ bool name_data(const Elsewhere& where, const char* path, char (&out)[sizeof(Area
   return length > 0 && static_cast<std::size_t>(length) < sizeof out;
 }
 
-// Whether it could be made at its path, and there is room for more until it is.
-bool may_hide(const Area& area, const char* path) {
-  char folder[sizeof(AreaMove::path)];
-  const char* slash = std::strrchr(path, '/');
-  const auto length = static_cast<std::size_t>(slash == nullptr ? 0 : slash - path);
-  if (length >= sizeof folder || area.moves_bytes.load(std::memory_order_relaxed) > area.moves_room) {
-    return false;
-  }
-  std::memcpy(folder, path, length);
-  folder[length] = 0;
-  return syscall(SYS_faccessat, AT_FDCWD, length == 0 ? "/" : folder, W_OK | X_OK) == 0;
-}
-
-// Whether nothing is at the path. A link there may mean any of those that are hidden.
-bool is_new(Area& area, const char* path) {
+// Whether nothing is at the path.
+bool is_new(const char* path) {
   struct stat found {};
-  if (syscall(SYS_newfstatat, AT_FDCWD, path, &found, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT;
-  }
-  if (S_ISLNK(found.st_mode)) {
-    show_all(area);
-  }
-  return false;
+  return syscall(SYS_newfstatat, AT_FDCWD, path, &found, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
 // Makes the file there and the link here; null where it is better made here.
 AreaMove* make_elsewhere(const Elsewhere& where, sluice_activity& activity, const sluice_next* next) {
   Area* area = this_area();
   char data[sizeof(AreaMove::data)];
-  if (area == nullptr || area->over != 0 || !is_new(*area, activity.path) ||
-      is_excepted(where, activity.path) || (where.hidden && !may_hide(*area, activity.path)) ||
+  if (area == nullptr || area->over != 0 || !is_new(activity.path) || is_excepted(where, activity.path) ||
       !name_data(where, activity.path, data)) {
     return nullptr;
   }
@@ -91,16 +69,11 @@ AreaMove* make_elsewhere(const Elsewhere& where, sluice_activity& activity, cons
   }
   // The record first: whoever is killed after it has left a link that somebody brings home, or none.
   move->state.store(AreaMove::there, std::memory_order_release);
-  if (where.hidden) {
-    area->moves_hidden.fetch_add(1);
-  } else if (!link_to(*move)) {
+  if (!link_to(*move)) {
     end_move(*area, *move);
     syscall(SYS_unlinkat, AT_FDCWD, data, 0);
     syscall(SYS_close, static_cast<int>(fd));
     return nullptr;  // somebody was faster, or may not write there: as without us
-  }
-  if (!where.hidden) {
-    move->flags.fetch_or(AreaMove::linked);
   }
   area->moves_made.fetch_add(1, std::memory_order_relaxed);
   activity.error = 0;
@@ -150,26 +123,14 @@ std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activit
       return activity.result;
     }
   }
-  if (next->act(next, &activity) < 0 && activity.error == ENOENT && area != nullptr &&
-      area->moves_hidden != 0) {
-    show_all(*area);
-    return next->act(next, &activity);
-  }
-  return activity.result;
+  return next->act(next, &activity);
 }
 
 // Whoever has it elsewhere may bring it home.
 void close_file(Area& area, AreaMove& move) {
-  struct stat found {};
-  if ((move.flags & AreaMove::linked) == 0 &&
-      syscall(SYS_newfstatat, AT_FDCWD, move.data.data(), &found, AT_SYMLINK_NOFOLLOW) == 0) {
-    const std::uint64_t taken = static_cast<std::uint64_t>(found.st_size) + page;
-    area.moves_bytes.fetch_add(taken - move.counted.exchange(taken), std::memory_order_relaxed);
-  }
   move.flags.fetch_or(AreaMove::closed);
-  // Those in memory wait for each other; of many that come together the keeper is told once.
-  const bool wanted = (move.flags & AreaMove::linked) != 0 || area.is_crowded();
-  if (wanted && area.moves_told.exchange(1) == 0) {
+  // Of many that come together the keeper is told once.
+  if (area.moves_told.exchange(1) == 0) {
     tell_keeper(area, {.kind = KeeperMessage::home, .buffer = 0, .generation = 0, .process = 0}, -1);
   }
 }

@@ -15,7 +15,6 @@ struct Elsewhere {
   std::array<char, 1024> folder = {};
   std::array<std::array<char, 128>, most_exceptions> except = {};  // globs of names
   std::size_t exceptions = 0;
-  bool hidden = false;  // nothing is made at the path before somebody looks for it there
 };
 
 inline constexpr std::uint32_t elsewhere_operations =

@@ -34,7 +34,6 @@ AreaMove* new_move(Area& area, std::string_view path, std::string_view data) {
       continue;
     }
     row.flags = 0;
-    row.counted = 0;
     std::memcpy(row.path.data(), path.data(), path.size());
     row.path[path.size()] = 0;
     std::memcpy(row.data.data(), data.data(), data.size());
@@ -74,45 +73,21 @@ void end_move(Area& area, AreaMove& move) {
   if (before == AreaMove::home || before == AreaMove::unused) {
     return;
   }
-  const std::uint32_t flags = move.flags.fetch_or(AreaMove::linked);
-  if ((flags & AreaMove::linked) == 0 && before != AreaMove::being_made) {
-    area.moves_hidden.fetch_sub(1);
-  }
-  area.moves_bytes.fetch_sub(move.counted.exchange(0));
   area.moves_live.fetch_sub(1);
 }
 
-bool show(Area& area, AreaMove& move) {
-  if (!link_to(move)) {
-    return false;
-  }
-  if ((move.flags.fetch_or(AreaMove::linked) & AreaMove::linked) == 0) {
-    area.moves_hidden.fetch_sub(1);
-  }
-  return true;
-}
-
-void show_all(Area& area) {
-  if (area.moves_hidden.load(std::memory_order_relaxed) == 0) {
-    return;
-  }
-  const int saved = errno;
-  for (AreaMove& move : area.all_moves()) {
-    if (is_elsewhere(move)) {
-      show(area, move);
+bool claim(AreaMove& move) {
+  std::uint32_t state = move.state.load();
+  while (state == AreaMove::there || state == AreaMove::moving) {
+    if (move.state.compare_exchange_weak(state, AreaMove::being_made)) {
+      return true;
     }
   }
-  errno = saved;
+  return false;
 }
 
-bool link_to(AreaMove& move) {
-  if ((move.flags & AreaMove::linked) != 0) {
-    return true;
-  }
-  if (syscall(SYS_symlinkat, move.data.data(), AT_FDCWD, move.path.data()) != 0) {
-    return false;
-  }
-  return true;
+bool link_to(const AreaMove& move) {
+  return syscall(SYS_symlinkat, move.data.data(), AT_FDCWD, move.path.data()) == 0;
 }
 
 }  // namespace sluice

@@ -20,14 +20,12 @@ struct AreaMove {
     home      // it is where it belongs, or gone
   };
   enum Flag : std::uint32_t {
-    linked = 1,  // its path is a link to the data; else there is nothing yet
-    closed = 2,  // nobody is known to have it open
-    synced = 4   // the program was told that it is safe
+    closed = 1,  // nobody is known to have it open
+    synced = 2   // the program was told that it is safe
   };
   std::atomic<std::uint32_t> state = unused;
   std::atomic<std::uint32_t> flags = 0;
-  std::atomic<std::uint64_t> counted = 0;  // bytes of memory that it takes
-  std::array<char, 752> path = {};
+  std::array<char, 760> path = {};
   std::array<char, 256> data = {};
 };
 static_assert(sizeof(AreaMove) == 1024);
@@ -47,10 +45,10 @@ inline bool is_elsewhere(const AreaMove& move) {
 }
 // A row is done with; a second time it is no matter.
 void end_move(Area& area, AreaMove& move);
-// Its path becomes a link to its data, where it is none. False where that cannot be.
-bool link_to(AreaMove& move);
-// The same of one that was hidden.
-bool show(Area& area, AreaMove& move);
-void show_all(Area& area);
+// Its path becomes a link to its data. False where that cannot be.
+bool link_to(const AreaMove& move);
+// Takes a row for oneself: nobody finds it, and whoever was about to bring it home lets it be. False where it
+// is nobody's any more.
+bool claim(AreaMove& move);
 
 }  // namespace sluice

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <future>
@@ -51,7 +52,8 @@ Status Keeper::start() {
   const std::string name = std::filesystem::path(area_.own_path.data()).filename().string();
   socket_ = own_socket(name);
   stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC));
-  if (!socket_ || !stop_) {
+  poke_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!socket_ || !stop_ || !poke_) {
     return Errno().fail("cannot listen to the program");
   }
   std::memcpy(area_.keeper_name.data(), name.c_str(), name.size() + 1);
@@ -80,7 +82,8 @@ void Keeper::serve() {
   for (;;) {
     std::vector<pollfd> all = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
                                {.fd = socket_.get(), .events = POLLIN, .revents = 0},
-                               {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
+                               {.fd = signals_.get(), .events = POLLIN, .revents = 0},
+                               {.fd = poke_.get(), .events = POLLIN, .revents = 0}};
     for (const auto& [process, fd] : watched_) {
       all.push_back({.fd = fd.get(), .events = POLLIN, .revents = 0});
     }
@@ -89,7 +92,16 @@ void Keeper::serve() {
     }
     receive();
     look_for_leases();
+    std::uint64_t poked = 0;
+    if (read(poke_.get(), &poked, sizeof poked) > 0) {
+      break_all();
+    }
     retire_broken();
+    if (broken_.empty()) {
+      const std::lock_guard guard(mutex_);
+      settling_ = false;
+      settled_.notify_all();
+    }
     look_for_dead();
     if ((all[0].revents & POLLIN) != 0) {
       return;
@@ -125,7 +137,9 @@ void Keeper::receive() {
         ours = who.uid == getuid() || who.uid == geteuid();
       }
     }
-    if (ours && got == sizeof message && message.buffer < area_buffers) {
+    // Whoever has become another user may let go, and no more.
+    if ((ours || message.kind == KeeperMessage::drop) && got == sizeof message &&
+        message.buffer < area_buffers) {
       take(message, std::move(fd));
     }
   }
@@ -224,7 +238,7 @@ bool Keeper::retire(std::uint32_t index, int most) {
       buffer.leased = false;
     }
     // Who has it open and keeps its position here goes on, with nothing in it.
-    if (buffer.length == 0 && (fd >= 0 || !alive)) {
+    if (buffer.length == 0 && (fd >= 0 || buffer.position < 0)) {
       buffer.retired = true;
       area_.give_block_back(buffer);
       if (!alive) {
@@ -262,18 +276,33 @@ void Keeper::write_all_of(pid_t process) {
   }
 }
 
-std::vector<Recovered> Keeper::finish() {
-  area_.over = 1;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t told = write(stop_.get(), &one, sizeof one);
-  thread_.join();
-  receive();
+void Keeper::break_all() {
   const std::span<Buffer> all = area_.all_buffers();
   for (std::uint32_t i = 0; i < all.size(); ++i) {
     if ((all[i].generation & 1) != 0 && all[i].block != 0) {
       broken_.insert(i);
     }
   }
+}
+
+void Keeper::settle() {
+  if (!thread_.joinable()) {
+    return;
+  }
+  std::unique_lock guard(mutex_);
+  settling_ = true;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t told = write(poke_.get(), &one, sizeof one);
+  settled_.wait_for(guard, std::chrono::seconds(1), [this] { return !settling_; });
+}
+
+std::vector<Recovered> Keeper::finish() {
+  area_.over = 1;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t told = write(stop_.get(), &one, sizeof one);
+  thread_.join();
+  receive();
+  break_all();
   const double deadline = steady_seconds() + patience;
   while (!broken_.empty() && steady_seconds() < deadline) {
     receive();

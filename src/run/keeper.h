@@ -2,7 +2,9 @@
 // when another process wants to open the file, and finishes what a process left behind that ended.
 #pragma once
 
+#include <condition_variable>
 #include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
@@ -23,6 +25,8 @@ class Keeper {
 
   // REQUIRES: before the program starts.
   Status start();
+  // All that is kept back now is written, as far as that can be done in a second.
+  void settle();
   // The run is over: nothing is kept back any more. What went otherwise than it should.
   std::vector<Recovered> finish();
 
@@ -38,6 +42,7 @@ class Keeper {
   void look_for_leases();
   void look_for_dead();
   void retire_broken();
+  void break_all();
   // Whether it is done with.
   bool retire(std::uint32_t index, int patience);
   void let_go(std::uint32_t index);
@@ -48,6 +53,10 @@ class Keeper {
   UniqueFd socket_;
   UniqueFd signals_;
   UniqueFd stop_;
+  UniqueFd poke_;
+  std::mutex mutex_;
+  std::condition_variable settled_;
+  bool settling_ = false;
   Mover mover_;
   Snapshots snapshots_;
   std::thread thread_;

@@ -84,11 +84,14 @@ class Signals {
   _exit(127);
 }
 
-int wait_for(pid_t pid) {
+int wait_for(pid_t pid, const std::function<void()>& before_stop) {
   int status = 0;
   for (;;) {
     const pid_t found = waitpid(pid, &status, WUNTRACED);
     if (found == pid && WIFSTOPPED(status)) {  // so are we, until somebody lets both go on
+      if (before_stop) {
+        before_stop();
+      }
       raise(SIGSTOP);
       kill(pid, SIGCONT);
     } else if (found == pid || errno != EINTR) {
@@ -125,7 +128,7 @@ void pass_nothing_on() {
 
 Result<Ended> launch(const std::vector<std::string>& command,
                      const std::vector<std::pair<std::string, std::string>>& environment,
-                     Attendant* attendant) {
+                     Attendant* attendant, const std::function<void()>& before_stop) {
   std::array<int, 2> pipe_ends = {};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) {
     return Errno().fail("cannot make a pipe");
@@ -170,7 +173,7 @@ Result<Ended> launch(const std::vector<std::string>& command,
   while ((told = read(reading.get(), &number, sizeof number)) < 0 && errno == EINTR) {
   }
   if (attendant == nullptr) {
-    out.status = wait_for(pid);
+    out.status = wait_for(pid, before_stop);
     pass_nothing_on();
   }
   if (told == sizeof number) {

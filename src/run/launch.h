@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,10 +39,11 @@ void pass_nothing_on();
 
 // In this environment and these. Its standard streams are ours, signals that reach us are passed on to it,
 // and those that a terminal sends to both are its own. An error has ENOENT or EACCES where it could not be
-// started. An attendant waits for it instead of us.
+// started. An attendant waits for it instead of us. When the program is stopped, so are we, after
+// `before_stop`.
 Result<Ended> launch(const std::vector<std::string>& command,
                      const std::vector<std::pair<std::string, std::string>>& environment,
-                     Attendant* attendant = nullptr);
+                     Attendant* attendant = nullptr, const std::function<void()>& before_stop = {});
 
 // What a shell says of it: its exit status, or 128 and the signal.
 int exit_status(const Ended& ended);

@@ -44,7 +44,7 @@ Recovered about(const AreaMove& move) {
   return out;
 }
 
-Recovered move_linked(Area& area, AreaMove& move) {
+Recovered bring_one(Area& area, AreaMove& move, bool ended) {
   Recovered out = about(move);
   out.outcome = Recovered::Outcome::moved;  // whatever somebody else did with it
   if (!change(move, AreaMove::there, AreaMove::moving)) {
@@ -68,6 +68,8 @@ Recovered move_linked(Area& area, AreaMove& move) {
     end_move(area, move);
   } else if (*moved == Moved::busy) {
     out.why = "somebody has it open";
+  } else if (!ended) {
+    out.why = "its path is not a link to it";  // yet: the program may be renaming its folder
   } else {
     // Somebody took the link away, or with its folder elsewhere: the data is not ours to remove.
     out.outcome = Recovered::Outcome::stays;
@@ -76,46 +78,15 @@ Recovered move_linked(Area& area, AreaMove& move) {
   return out;
 }
 
-// Nothing is at its path. Who looks for it there meanwhile waits.
-Recovered land(Area& area, AreaMove& move) {
-  Recovered out = about(move);
-  if (!change(move, AreaMove::there, AreaMove::landing)) {
-    out.outcome = Recovered::Outcome::moved;
-    return out;
-  }
-  const auto put = put_down_at(out.put, out.path, is_synced(move));
-  if (put && *put == Moved::done) {
-    out.outcome = Recovered::Outcome::moved;
-    end_move(area, move);
-    return out;
-  }
-  if (put && *put == Moved::kept) {
-    out.why = "something else is at its path";
-    const std::string beside = out.path + ".sluice-recovered";
-    if (const auto saved = put_down_at(out.put, beside, is_synced(move)); saved && *saved == Moved::done) {
-      out.outcome = Recovered::Outcome::beside;
-      out.put = beside;
-      end_move(area, move);
-      return out;
-    }
-  }
-  out.why = !put ? put.error().text() : *put == Moved::busy ? "somebody has it open" : out.why;
-  move.state = AreaMove::there;
-  return out;
-}
-
 }  // namespace
 
 std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all) {
-  const bool together = ended || area.is_crowded();
   std::vector<AreaMove*> moves;
   for (AreaMove& move : area.all_moves()) {
     if (ended && (move.state == AreaMove::landing || move.state == AreaMove::moving)) {
       move.state = AreaMove::there;  // whoever was about to is gone
     }
-    const bool linked = (move.flags & AreaMove::linked) != 0;
-    if (move.state == AreaMove::there && (ended || (move.flags & AreaMove::closed) != 0) &&
-        (linked || together)) {
+    if (move.state == AreaMove::there && (ended || (move.flags & AreaMove::closed) != 0)) {
       moves.push_back(&move);
     }
   }
@@ -126,8 +97,7 @@ std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < moves.size(); i = next++) {
-      done[i] =
-          (moves[i]->flags & AreaMove::linked) != 0 ? move_linked(area, *moves[i]) : land(area, *moves[i]);
+      done[i] = bring_one(area, *moves[i], ended);
     }
   };
   // Several at once: the time is that of the storage.
@@ -176,8 +146,7 @@ void Mover::serve() {
     std::move(told.begin(), told.end(), std::back_inserter(odd_));
     // One that is still open somewhere is tried again.
     for (const AreaMove& move : area_.all_moves()) {
-      constexpr std::uint32_t both = AreaMove::closed | AreaMove::linked;
-      work_ = work_ || (move.state == AreaMove::there && (move.flags & both) == both);
+      work_ = work_ || (move.state == AreaMove::there && (move.flags & AreaMove::closed) != 0);
     }
     if (work_ && !stop_) {
       woken_.wait_for(guard, again, [this] { return stop_; });

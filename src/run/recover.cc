@@ -336,7 +336,6 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
       munmap(memory, size);
     }
     if (!needed) {
-      rmdir((path + ".files").c_str());
       unlink(path.c_str());
     }
   }

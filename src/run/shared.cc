@@ -97,8 +97,7 @@ std::vector<std::string> leftover_areas() {
   std::vector<std::string> out;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix) && !name.ends_with(".files")) {
+    if (entry.path().filename().string().starts_with(prefix)) {
       out.push_back(entry.path().string());
     }
   }
@@ -114,6 +113,11 @@ Status check_stages(const std::vector<std::string>& stages_wanted) {
   const std::string* keeping = nullptr;
   for (const std::string& spec : stages_wanted) {
     const sluice_stage* stage = find_stage(spec);
+    if (stage != nullptr && std::string_view(stage->state) == "buffers" &&
+        std::count_if(stages_wanted.begin(), stages_wanted.end(),
+                      [&](const std::string& other) { return name_of(other) == name_of(spec); }) > 1) {
+      return bad_input(fmt::format("{} can stand in a stack once", name_of(spec)), "leave one of them out");
+    }
     const std::string_view changes = stage == nullptr ? "data" : stage->interference;
     if (keeping != nullptr && (changes == "data" || keeps_back(stage))) {
       return bad_input(fmt::format("{} cannot stand below {}", name_of(spec), name_of(*keeping)),
@@ -204,6 +208,7 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   out.area_->blocks = header.blocks;
   out.area_->block_count = header.block_count;
   out.area_->process_space = process_space();
+  out.area_->user = geteuid();
   for (Buffer& buffer : out.area_->all_buffers()) {
     new (&buffer) Buffer;
   }
@@ -215,14 +220,6 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   copy_to(out.area_, header.text, layout.text);
   const std::string path = fmt::format("{}/{}{}-{:08x}", folder, prefix, getpid(), std::random_device{}());
   std::memcpy(out.area_->own_path.data(), path.c_str(), path.size() + 1);
-  if (memory > 0) {
-    const std::string files = path + ".files";
-    if (sys().mkdir(files.c_str(), 0700) != 0) {
-      return Errno().fail(fmt::format("cannot make {}", quote(files)));
-    }
-    std::memcpy(out.area_->files_folder.data(), files.c_str(), files.size() + 1);
-    out.area_->moves_room = memory;
-  }
   if (linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", out.fd_.get()).c_str(), AT_FDCWD, path.c_str(),
              AT_SYMLINK_FOLLOW) != 0) {
     return Errno().fail(fmt::format("cannot make {}", quote(path)));
@@ -244,7 +241,6 @@ SharedArea::~SharedArea() {
     munmap(area_, bytes_);
   }
   if (!path_.empty() && !left) {
-    rmdir((path_ + ".files").c_str());
     sys().unlink(path_.c_str());
   }
 }

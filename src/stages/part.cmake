@@ -11,3 +11,5 @@ foreach(folder IN LISTS folders)
 endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/stages.inc CONTENT "${lines}" @ONLY)
 target_include_directories(${PART} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+# A thread that is cancelled is unwound through these, by whatever unwinder the program has.
+target_compile_options(${PART} PRIVATE -fno-exceptions)

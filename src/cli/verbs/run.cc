@@ -154,7 +154,8 @@ Result<Output> run(const Context& context) {
   const std::string before = environment("LD_PRELOAD");
   const auto ended = launch(context.options.operands(),
                             {{"LD_PRELOAD", before.empty() ? library : fmt::format("{}:{}", library, before)},
-                             {"SLUICE_RUN", shared.path()}});
+                             {"SLUICE_RUN", shared.path()}},
+                            nullptr, [&] { keeper.settle(); });
   Output out;
   for (const Recovered& one : keeps ? keeper.finish() : std::vector<Recovered>()) {
     log::warn("run: {}", describe(one));

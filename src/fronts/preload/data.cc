@@ -19,7 +19,6 @@ using sluice::preload::File;
 using sluice::preload::managed;
 using sluice::preload::real;
 using sluice::preload::settle;
-using sluice::preload::show;
 
 namespace {
 
@@ -262,7 +261,6 @@ SLUICE_ALIAS(int, ftruncate64, ftruncate, (int, off64_t)) noexcept;
 
 // By name: no descriptor, but a file of ours all the same.
 SLUICE_EXPORT int truncate(const char* path, off_t size) noexcept {
-  show(AT_FDCWD, path);
   File* file = size < 0 ? nullptr : begin(AT_FDCWD, path, O_WRONLY);
   if (file == nullptr) {
     return real.truncate(path, size);

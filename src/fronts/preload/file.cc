@@ -340,24 +340,18 @@ bool is_active() {
 
 File* begin(int folder, const char* path, int flags) {
   const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
-  if ((flags & O_DIRECTORY) != 0 && !nameless) {
-    show_all();
-  }
   if (!is_active() || inside_foreign != 0 || path == nullptr ||
       (!nameless && (flags & (O_PATH | O_DIRECTORY)) != 0)) {
     return nullptr;
   }
   if (is_keeping() && !nameless) {
-    settle_inode_of(folder, path, (flags & O_NOFOLLOW) == 0, SLUICE_SETTLE_RETIRE);
+    settle(folder, path, (flags & O_NOFOLLOW) == 0, SLUICE_SETTLE_RETIRE);
   }
   const int saved = errno;
   char whole[longest_path];
   // A file without a name is one of its folder's.
   const bool told = absolute(folder, path, whole) && (!nameless || append(whole, "/.nameless"));
   const Stack* stack = told ? stack_for(whole) : nullptr;
-  if (stack == nullptr || !stack->changes_opens()) {
-    show(folder, path);
-  }
   File* file = stack == nullptr ? nullptr : pool.take();
   if (stack != nullptr && file == nullptr) {
     this_area()->unmanaged.fetch_add(1);
@@ -444,8 +438,7 @@ bool is_file(int fd, std::uint64_t device, std::uint64_t inode) {
 
 bool is_keeping() {
   const Area* area = this_area();
-  return area != nullptr && (area->keeping.load(std::memory_order_relaxed) != 0 ||
-                             area->moves_hidden.load(std::memory_order_relaxed) != 0);
+  return area != nullptr && area->keeping.load(std::memory_order_relaxed) != 0;
 }
 
 bool may_keep() {
@@ -470,34 +463,7 @@ void settle(std::uint64_t device, std::uint64_t inode, int flags) {
   });
 }
 
-void show(int folder, const char* path) {
-  Area* area = this_area();
-  char whole[longest_path];
-  if (area == nullptr || area->moves_hidden.load(std::memory_order_relaxed) == 0 ||
-      !absolute_path(folder, path, whole)) {
-    return;
-  }
-  struct stat found {};
-  if (AreaMove* move = move_of(*area, whole); move != nullptr) {
-    show(*area, *move);
-  } else if (syscall(SYS_newfstatat, AT_FDCWD, whole, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
-             S_ISLNK(found.st_mode)) {
-    show_all(*area);  // a link of somebody's, to any of them
-  }
-}
-
-void show_all() {
-  if (Area* area = this_area(); area != nullptr) {
-    show_all(*area);
-  }
-}
-
 void settle(int folder, const char* path, bool follow, int flags) {
-  show(folder, path);
-  settle_inode_of(folder, path, follow, flags);
-}
-
-void settle_inode_of(int folder, const char* path, bool follow, int flags) {
   const int saved = errno;
   struct stat found {};
   if (path != nullptr &&

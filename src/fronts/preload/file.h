@@ -147,12 +147,8 @@ bool may_keep();
 // What is kept back of a file is written, as flags say (SLUICE_SETTLE_...).
 void settle(int fd, int flags);
 void settle(std::uint64_t device, std::uint64_t inode, int flags);
-// The same of the file that a path names, which is there then for whoever looks; `follow` a link.
+// The same of the file that a path names; `follow` a link.
 void settle(int folder, const char* path, bool follow, int flags);
-void settle_inode_of(int folder, const char* path, bool follow, int flags);
-// A file that is elsewhere, and of which nothing is at its path, becomes a link there; or all of them.
-void show(int folder, const char* path);
-void show_all();
 void settle_all(int flags);
 // Before another program takes the place of this one: of the files that it does not get, and those it does.
 void settle_for_exec(bool only_inherited);

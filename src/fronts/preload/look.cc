@@ -1,10 +1,8 @@
 // Calls that pass no stage and look at files, or change what is said of them: what is kept back of such a
 // file is written first. As long as nothing is, a look at a counter is all they cost.
 #include <aio.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -16,6 +14,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string_view>
 
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
@@ -27,7 +26,6 @@ using sluice::preload::is_keeping;
 using sluice::preload::may_keep;
 using sluice::preload::settle;
 using sluice::preload::settle_all;
-using sluice::preload::show;
 
 namespace {
 
@@ -69,7 +67,7 @@ int looked(int folder, const char* path, struct stat* found, Look look) {
   return look();  // it may have come home since
 }
 
-// The link is gone, and so is the file.
+// The link is gone, and so is the file. REQUIRES: the row is ours.
 void remove_data(AreaMove* move) {
   if (move != nullptr) {
     const int saved = errno;
@@ -79,40 +77,90 @@ void remove_data(AreaMove* move) {
   }
 }
 
+// A row that nobody brings home meanwhile; null where there is none.
+AreaMove* claimed(int folder, const char* path) {
+  AreaMove* move = elsewhere(folder, path);
+  return move != nullptr && claim(*move) ? move : nullptr;
+}
+
+void give_back(AreaMove* move) {
+  if (move != nullptr) {
+    move->state.store(AreaMove::there);
+  }
+}
+
 template <class Unlink>
 int unlinked(int folder, const char* path, Unlink unlink) {
   if (is_keeping()) {
     settle(folder, path, false, 0);
   }
-  AreaMove* move = elsewhere(folder, path);
+  AreaMove* move = claimed(folder, path);
   const int out = unlink();
-  if (out == 0) {
-    remove_data(move);
-  }
+  out == 0 ? remove_data(move) : give_back(move);
   return out;
 }
 
+// The same data under another path. REQUIRES: the row is ours.
+void rename_row(AreaMove& move, std::string_view path) {
+  Area& area = *sluice::this_area();
+  if (AreaMove* again = sluice::new_move(area, path, move.data.data()); again != nullptr) {
+    again->flags.store(move.flags);
+    again->state.store(AreaMove::there);
+  }
+  end_move(area, move);
+}
+
+// A folder has another name: so have all files in it.
+void rename_below(std::string_view from, std::string_view to) {
+  char path[sizeof(AreaMove::path)];
+  for (AreaMove& move : sluice::this_area()->all_moves()) {
+    const std::string_view before(move.path.data());
+    if (!is_elsewhere(move) || before.size() <= from.size() || !before.starts_with(from) ||
+        before[from.size()] != '/' || !claim(move)) {
+      continue;
+    }
+    const int length = std::snprintf(path, sizeof path, "%.*s%s", static_cast<int>(to.size()), to.data(),
+                                     move.path.data() + from.size());
+    if (length > 0 && static_cast<std::size_t>(length) < sizeof path) {
+      rename_row(move, path);
+    } else {
+      give_back(&move);
+    }
+  }
+}
+
 template <class Rename>
-int renamed(int folder, const char* from, int other, const char* to, Rename rename) {
+int renamed(int folder, const char* from, int other, const char* to, unsigned flags, Rename rename) {
   if (is_keeping()) {
     settle(folder, from, false, 0);
     settle(other, to, false, 0);
   }
-  AreaMove* moved = elsewhere(folder, from);
-  AreaMove* replaced = elsewhere(other, to);
-  const int out = rename();
-  char whole[sluice::preload::longest_path];
-  if (out == 0 && moved != replaced) {
-    remove_data(replaced);
-    AreaMove* again = moved != nullptr && sluice::preload::absolute_path(other, to, whole)
-                          ? sluice::new_move(*sluice::this_area(), whole, moved->data.data())
-                          : nullptr;
-    if (again != nullptr) {
-      again->flags.store(moved->flags);
-      again->state.store(AreaMove::there);
-      end_move(*sluice::this_area(), *moved);
-    }
+  char old_path[sluice::preload::longest_path];
+  char new_path[sluice::preload::longest_path];
+  const Area* area = sluice::this_area();
+  if (area == nullptr || area->moves_live == 0 || !sluice::preload::absolute_path(folder, from, old_path) ||
+      !sluice::preload::absolute_path(other, to, new_path)) {
+    return rename();
   }
+  AreaMove* moved = claimed(folder, from);
+  AreaMove* replaced = claimed(other, to);
+  if ((moved != nullptr || replaced != nullptr) && (flags & ~unsigned{RENAME_NOREPLACE}) != 0) {
+    give_back(moved);
+    give_back(replaced);
+    errno = EINVAL;  // as file systems do that cannot
+    return -1;
+  }
+  const int out = rename();
+  if (out != 0) {
+    give_back(moved);
+    give_back(replaced);
+    return out;
+  }
+  remove_data(replaced);
+  if (moved != nullptr) {
+    rename_row(*moved, new_path);
+  }
+  rename_below(old_path, new_path);
   return out;
 }
 
@@ -150,7 +198,6 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
   second->flags = AreaMove::closed;
   second->state.store(AreaMove::there);
   if (syscall(SYS_linkat, AT_FDCWD, first->data.data(), AT_FDCWD, data, 0) == 0 && link_to(*second)) {
-    second->flags.fetch_or(AreaMove::linked);
     return 0;
   }
   remove_data(second);
@@ -220,14 +267,14 @@ SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, 
 
 // Names.
 SLUICE_EXPORT int rename(const char* from, const char* to) noexcept {
-  return renamed(AT_FDCWD, from, AT_FDCWD, to, [&] { return SLUICE_NEXT(rename)(from, to); });
+  return renamed(AT_FDCWD, from, AT_FDCWD, to, 0, [&] { return SLUICE_NEXT(rename)(from, to); });
 }
 SLUICE_EXPORT int renameat(int folder, const char* from, int other, const char* to) noexcept {
-  return renamed(folder, from, other, to, [&] { return SLUICE_NEXT(renameat)(folder, from, other, to); });
+  return renamed(folder, from, other, to, 0, [&] { return SLUICE_NEXT(renameat)(folder, from, other, to); });
 }
 SLUICE_EXPORT int renameat2(int folder, const char* from, int other, const char* to,
                             unsigned flags) noexcept {
-  return renamed(folder, from, other, to,
+  return renamed(folder, from, other, to, flags,
                  [&] { return SLUICE_NEXT(renameat2)(folder, from, other, to, flags); });
 }
 SLUICE_EXPORT int link(const char* from, const char* to) noexcept {
@@ -246,26 +293,6 @@ SLUICE_EXPORT int unlinkat(int folder, const char* path, int flags) noexcept {
 SLUICE_EXPORT int remove(const char* path) noexcept {
   return unlinked(AT_FDCWD, path, [&] { return SLUICE_NEXT(remove)(path); });
 }
-
-// What is there, of what name.
-SLUICE_BEFORE(int, access, (const char* path, int mode), (path, mode), noexcept, show(AT_FDCWD, path))
-SLUICE_BEFORE(int, faccessat, (int folder, const char* path, int mode, int flags),
-              (folder, path, mode, flags), noexcept, show(folder, path))
-SLUICE_BEFORE(int, euidaccess, (const char* path, int mode), (path, mode), noexcept, show(AT_FDCWD, path))
-SLUICE_BEFORE(int, eaccess, (const char* path, int mode), (path, mode), noexcept, show(AT_FDCWD, path))
-SLUICE_BEFORE(ssize_t, readlink, (const char* path, char* out, size_t size), (path, out, size), noexcept,
-              show(AT_FDCWD, path))
-SLUICE_BEFORE(ssize_t, readlinkat, (int folder, const char* path, char* out, size_t size),
-              (folder, path, out, size), noexcept, show(folder, path))
-SLUICE_BEFORE(char*, realpath, (const char* path, char* out), (path, out), noexcept, show(AT_FDCWD, path))
-SLUICE_BEFORE(int, mkdir, (const char* path, mode_t mode), (path, mode), noexcept, show(AT_FDCWD, path))
-SLUICE_BEFORE(int, mkdirat, (int folder, const char* path, mode_t mode), (folder, path, mode), noexcept,
-              show(folder, path))
-SLUICE_BEFORE(int, symlink, (const char* from, const char* to), (from, to), noexcept, show(AT_FDCWD, to))
-SLUICE_BEFORE(int, symlinkat, (const char* from, int folder, const char* to), (from, folder, to), noexcept,
-              show(folder, to))
-SLUICE_BEFORE(int, rmdir, (const char* path), (path), noexcept, sluice::preload::show_all())
-SLUICE_BEFORE(DIR*, opendir, (const char* path), (path), , sluice::preload::show_all())
 
 // Modes, owners, times, attributes.
 SLUICE_BEFORE(int, chmod, (const char* path, mode_t mode), (path, mode), noexcept,

@@ -1,6 +1,5 @@
 // How processes begin others and end. What they keep back of files must not stay with who does not know of
 // it.
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,14 +15,11 @@ using sluice::preload::may_keep;
 using sluice::preload::real;
 using sluice::preload::settle_all;
 using sluice::preload::settle_for_exec;
-using sluice::preload::show;
 
 namespace {
 
-// The program itself may be a file that is not at its path yet.
-void before_exec(const char* path) {
+void before_exec() {
   if (may_keep()) {
-    show(AT_FDCWD, path);
     settle_for_exec(false);
   }
 }
@@ -75,23 +71,23 @@ SLUICE_EXPORT pid_t vfork() noexcept {
 }
 
 SLUICE_EXPORT int execve(const char* path, char* const words[], char* const environment[]) noexcept {
-  before_exec(path);
+  before_exec();
   return SLUICE_NEXT(execve)(path, words, environment);
 }
 SLUICE_EXPORT int execv(const char* path, char* const words[]) noexcept {
-  before_exec(path);
+  before_exec();
   return SLUICE_NEXT(execv)(path, words);
 }
 SLUICE_EXPORT int execvp(const char* name, char* const words[]) noexcept {
-  before_exec(name);
+  before_exec();
   return SLUICE_NEXT(execvp)(name, words);
 }
 SLUICE_EXPORT int execvpe(const char* name, char* const words[], char* const environment[]) noexcept {
-  before_exec(name);
+  before_exec();
   return SLUICE_NEXT(execvpe)(name, words, environment);
 }
 SLUICE_EXPORT int fexecve(int fd, char* const words[], char* const environment[]) noexcept {
-  before_exec(nullptr);
+  before_exec();
   return SLUICE_NEXT(fexecve)(fd, words, environment);
 }
 SLUICE_EXPORT int execl(const char* path, const char* first, ...) noexcept {

@@ -30,9 +30,10 @@ namespace {
 
 constinit Process process;
 
-constexpr std::uint32_t poor_writes = 4;  // fewer in one go are not worth it
-constexpr std::uint32_t most_poor = 8;    // times, and it is left alone for a while
-constexpr std::int64_t tick = 10000000;   // nanoseconds in which a file system may not tell two writes apart
+constexpr std::uint64_t farthest = std::uint64_t{1} << 43;  // beyond it file systems say no at once
+constexpr std::uint32_t poor_writes = 4;                    // fewer in one go are not worth it
+constexpr std::uint32_t most_poor = 8;                      // times, and it is left alone for a while
+constexpr std::int64_t tick = 10000000;  // nanoseconds in which a file system may not tell two writes apart
 
 int control(int fd, int command, long argument) {
   return static_cast<int>(syscall(SYS_fcntl, fd, command, argument));
@@ -146,23 +147,19 @@ bool stamp_file(Buffer& buffer, int fd) {
   return good && buffer.stamp.changed == time;
 }
 
-int write_out(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
-  const std::uint64_t length = buffer.length.load(std::memory_order_relaxed);
-  std::uint64_t done = 0;
-  while (done < length) {
-    sluice_activity one = about;
-    one.operation = SLUICE_WRITE;
-    one.flags = 0;
-    one.data = area.bytes_of(buffer) + done;
-    one.length = length - done;
-    one.offset = static_cast<std::int64_t>(buffer.base + done);
-    const std::int64_t moved = next->act(next, &one);
-    if (moved <= 0 && one.error != EINTR) {
-      return moved < 0 ? one.error : EIO;
-    }
-    done += static_cast<std::uint64_t>(std::max<std::int64_t>(moved, 0));
+// A child goes on with what its parent, who has ended, had kept back: somebody must be looked after.
+void adopt(Area& area, Buffer& buffer) {
+  if (buffer.process == process.id || process.started == 0 || is_alive(buffer)) {
+    return;
   }
-  return 0;
+  buffer.process = process.id;
+  buffer.started = process.started;
+  tell_keeper(area,
+              {.kind = KeeperMessage::watch,
+               .buffer = index_of(area, buffer),
+               .generation = buffer.generation,
+               .process = process.id},
+              -1);
 }
 
 // Without a keeper nobody hears that another opened the file; after a while it may have, and have changed it.
@@ -204,8 +201,9 @@ void begin_process() {
 
 bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
   struct stat found {};
-  if (area.over != 0 || process.started == 0 || syscall(SYS_fstat, fd, &found) != 0 ||
-      !S_ISREG(found.st_mode) || !has_room(area, fd)) {
+  // The keeper does not act for another user.
+  if (area.over != 0 || process.started == 0 || static_cast<uid_t>(syscall(SYS_geteuid)) != area.user ||
+      syscall(SYS_fstat, fd, &found) != 0 || !S_ISREG(found.st_mode) || !has_room(area, fd)) {
     return false;
   }
   buffer.retired = true;  // until all is well
@@ -253,7 +251,12 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
   return true;
 }
 
-bool begin_extent(Area& area, Buffer& buffer, const Settings&, int fd, std::uint64_t offset) {
+bool begin_extent(Area& area, Buffer& buffer, int fd, std::uint64_t offset) {
+  if (offset > farthest) {
+    buffer.wait = 1;
+    return false;
+  }
+  adopt(area, buffer);
   const std::uint64_t end = (offset / buffer.align + 1) * buffer.align;
   if (buffer.writes < poor_writes && buffer.base != buffer.end) {
     if (++buffer.poor >= most_poor) {
@@ -269,13 +272,32 @@ bool begin_extent(Area& area, Buffer& buffer, const Settings&, int fd, std::uint
     return false;
   }
   buffer.writes = 0;
+  // A handler that comes in between must not take one for the other.
+  buffer.end = 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   buffer.base = offset;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   buffer.end = end;
   return true;
 }
 
 int write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
-  return write_out(area, buffer, about, next);
+  const std::uint64_t length = buffer.length.load(std::memory_order_relaxed);
+  std::uint64_t done = 0;
+  while (done < length) {
+    sluice_activity one = about;
+    one.operation = SLUICE_WRITE;
+    one.flags = 0;
+    one.data = area.bytes_of(buffer) + done;
+    one.length = length - done;
+    one.offset = static_cast<std::int64_t>(buffer.base + done);
+    const std::int64_t moved = next->act(next, &one);
+    if (moved <= 0 && one.error != EINTR) {
+      return moved < 0 ? one.error : EIO;
+    }
+    done += static_cast<std::uint64_t>(std::max<std::int64_t>(moved, 0));
+  }
+  return 0;
 }
 
 int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
@@ -285,7 +307,7 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
   if (!is_still_ours(area, buffer, about.descriptor)) {
     return EIO;  // it stays where it is, for `sluice recover`
   }
-  if (const int error = write_out(area, buffer, about, next); error != 0) {
+  if (const int error = write_copy(area, buffer, about, next); error != 0) {
     return error;
   }
   area.count_flush(buffer);
@@ -294,16 +316,18 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
 }
 
 void hand_position_back(Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
-  const std::int64_t position = buffer.position.load(std::memory_order_relaxed);
-  if (position < 0) {
-    return;
+  std::int64_t position = buffer.position.load(std::memory_order_relaxed);
+  while (position >= 0) {
+    sluice_activity move = about;
+    move.operation = SLUICE_SEEK;
+    move.offset = position;
+    move.flags = SEEK_SET;
+    next->act(next, &move);
+    // A handler that came meanwhile has moved it.
+    if (buffer.position.compare_exchange_strong(position, -1, std::memory_order_relaxed)) {
+      return;
+    }
   }
-  sluice_activity move = about;
-  move.operation = SLUICE_SEEK;
-  move.offset = position;
-  move.flags = SEEK_SET;
-  next->act(next, &move);
-  buffer.position.store(-1, std::memory_order_relaxed);
 }
 
 void disengage(Area& area, Buffer& buffer, int fd) {

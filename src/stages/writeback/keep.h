@@ -37,7 +37,7 @@ void begin_process();
 bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd);
 // From here on `offset` is the first byte kept back. False where it is better to write at once. REQUIRES: it
 // has a block and nothing in it.
-bool begin_extent(Area& area, Buffer& buffer, const Settings& settings, int fd, std::uint64_t offset);
+bool begin_extent(Area& area, Buffer& buffer, int fd, std::uint64_t offset);
 // What is kept back is written by the stages below. 0, or errno, and then it is still there.
 int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice_next* next);
 // The same, and nothing else changes: for who comes in the middle of something.

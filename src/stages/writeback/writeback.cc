@@ -59,6 +59,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
   return 0;
 }
 
+// Where on the stack this thread took a lock.
+__attribute__((tls_model("initial-exec"))) thread_local constinit std::uintptr_t locked_frame = 0;
+
 // A buffer and its generation in the space of a pointer; null = nothing is ever kept back of this file.
 struct Kept {
   Buffer* buffer = nullptr;
@@ -102,23 +105,36 @@ struct Call {
       ask.operation = SLUICE_SEEK;
       ask.offset = 0;
       ask.flags = SEEK_CUR;
-      buffer.position.store(next->act(next, &ask), relaxed);
+      // Ours first, and then a look whether a handler has moved the kernel's before that.
+      const std::int64_t before = next->act(next, &ask);
+      std::int64_t known = -1;
+      buffer.position.compare_exchange_strong(known, before, relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      ask.offset = 0;
+      known = before;
+      buffer.position.compare_exchange_strong(known, next->act(next, &ask), relaxed);
     }
     return buffer.position.load(relaxed);
   }
-  // Passes it on where the file's position is ours: with an offset, and moves it.
+  // Passes it on where the file's position is ours: with an offset, and moves it. The place is taken first: a
+  // handler that comes meanwhile goes on behind it.
   [[nodiscard]] std::int64_t pass_at_position() const {
     const std::int64_t at = buffer.position.load(relaxed);
     if (!here() || at < 0) {
       return pass();
     }
+    const std::int64_t end = at + static_cast<std::int64_t>(activity.length);
+    buffer.position.store(end, relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     activity.offset = at;
     const std::int64_t result = pass();
     activity.offset = SLUICE_AT_POSITION;
-    if (result > 0) {
-      buffer.position.store(at + result, relaxed);
-    }
+    moved_to(end, at + std::max<std::int64_t>(result, 0));
     return result;
+  }
+  // The position that was taken is not reached, unless somebody has gone on from it.
+  void moved_to(std::int64_t taken, std::int64_t reached) const {
+    buffer.position.compare_exchange_strong(taken, reached, relaxed);
   }
 };
 
@@ -165,7 +181,8 @@ std::int64_t claim(const Call& call) {
 // Fewer bytes than it wanted were taken: the position is where they end.
 std::int64_t end_write(const Call& call, std::int64_t at, std::int64_t result) {
   if (call.here()) {
-    call.buffer.position.store(at + std::max<std::int64_t>(result, 0), relaxed);
+    call.moved_to(at + static_cast<std::int64_t>(call.activity.length),
+                  at + std::max<std::int64_t>(result, 0));
   }
   return result;
 }
@@ -194,8 +211,7 @@ std::int64_t write_slowly(const Call& call, std::int64_t at) {
       if (const int error = call.flush(); error != 0) {
         return end_write(call, at, done > 0 ? call.done(static_cast<std::int64_t>(done)) : call.fail(error));
       }
-      if (!begin_extent(call.area, buffer, call.settings, call.activity.descriptor,
-                        static_cast<std::uint64_t>(offset))) {
+      if (!begin_extent(call.area, buffer, call.activity.descriptor, static_cast<std::uint64_t>(offset))) {
         const std::int64_t result = write_through(call, at, done);
         call.hand_position_back();
         return result;
@@ -216,13 +232,17 @@ std::int64_t write_slowly(const Call& call, std::int64_t at) {
 std::int64_t write_kept(const Call& call) {
   Buffer& buffer = call.buffer;
   const std::uint64_t length = call.activity.length;
-  if (buffer.wait > 0) {
-    --buffer.wait;
-    return call.pass_at_position();
+  const bool waits = buffer.wait > 0;
+  buffer.wait -= waits ? 1 : 0;
+  if (waits && (!call.here() || buffer.position.load(relaxed) < 0)) {
+    return call.pass();
   }
   const std::int64_t at = claim(call);
   if (at < 0) {
     return call.pass();
+  }
+  if (waits) {
+    return write_through(call, at);
   }
   if (length >= static_cast<std::uint64_t>(call.settings.large) || length > buffer.align) {
     const int error = call.flush();
@@ -248,7 +268,7 @@ std::int64_t read_kept(const Call& call) {
     std::memcpy(call.activity.data, call.area.bytes_of(buffer) + (offset - buffer.base),
                 call.activity.length);
     if (call.here()) {
-      buffer.position.store(at + static_cast<std::int64_t>(call.activity.length), relaxed);
+      call.moved_to(at, at + static_cast<std::int64_t>(call.activity.length));
     }
     return call.done(static_cast<std::int64_t>(call.activity.length));
   }
@@ -363,7 +383,11 @@ std::int64_t act_nested(const Call& call, std::uint32_t generation) {
     write_copy(call.area, buffer, call.activity, call.next);
     return call.activity.operation == SLUICE_SEEK ? seek_kept(call) : call.pass_at_position();
   }
-  const std::int64_t at = call.here() ? call.position() : call.activity.offset;
+  if (call.here() && buffer.position.load(relaxed) < 0) {
+    return call.pass();  // the kernel's position is right, and it is used
+  }
+  const bool moves = call.here();
+  const std::int64_t at = moves ? buffer.position.load(relaxed) : call.activity.offset;
   call.activity.offset = at;
   const std::int64_t result = call.pass();
   if (result > 0) {
@@ -376,9 +400,12 @@ std::int64_t act_nested(const Call& call, std::uint32_t generation) {
           static_cast<const std::byte*>(call.activity.data) + (first - static_cast<std::uint64_t>(at)),
           last - first);
     }
-    buffer.position.store(at + result, relaxed);
-    buffer.nested_end.store(at + result, relaxed);
-    buffer.nested.store(at, relaxed);
+    if (moves) {
+      buffer.position.store(at + result, relaxed);
+      buffer.nested_end.store(at + result, relaxed);
+      std::int64_t none = -1;  // of several handlers the first one's place may have been taken for ours
+      buffer.nested.compare_exchange_strong(none, at, relaxed);
+    }
   }
   return result;
 }
@@ -410,6 +437,7 @@ std::int64_t close_file(const Call& call, std::uint32_t generation) {
   if (ours && locked == Locked::yes) {
     if (buffer.block != 0) {
       error = call.flush();
+      call.hand_position_back();  // a child may still have the file
       if (error == 0) {
         disengage(call.area, buffer, call.activity.descriptor);
       }
@@ -448,10 +476,12 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
       (activity->operation == SLUICE_READ || buffer.retired.load(relaxed)) && !call.here()) {
     return call.pass();
   }
-  const Locked locked = lock_buffer(buffer, this_thread());
-  if (locked == Locked::already) {
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (lock_buffer(buffer, this_thread()) == Locked::already && frame < locked_frame) {
     return act_nested(call, kept.generation);
   }
+  // Who had the lock and was above us on the stack is gone: a handler jumped out of it.
+  locked_frame = frame;
   if (buffer.generation.load(relaxed) != kept.generation || buffer.retired.load(relaxed)) {
     unlock_buffer(buffer);
     return call.pass();
