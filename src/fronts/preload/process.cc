@@ -118,13 +118,13 @@ SLUICE_EXPORT int execle(const char* path, const char* first, ...) noexcept {
 
 SLUICE_EXPORT int posix_spawn(pid_t* id, const char* path, const posix_spawn_file_actions_t* actions,
                               const posix_spawnattr_t* attributes, char* const words[],
-                              char* const environment[]) noexcept {
+                              char* const environment[]) {
   before_spawn(actions);
   return SLUICE_NEXT(posix_spawn)(id, path, actions, attributes, words, environment);
 }
 SLUICE_EXPORT int posix_spawnp(pid_t* id, const char* name, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const words[],
-                               char* const environment[]) noexcept {
+                               char* const environment[]) {
   before_spawn(actions);
   return SLUICE_NEXT(posix_spawnp)(id, name, actions, attributes, words, environment);
 }
