@@ -28,7 +28,7 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-enum class Level : std::uint8_t { strict, close, job };
+enum class Level : std::uint8_t { strict, close };
 
 struct alignas(64) Buffer {
   std::atomic<std::uint32_t> lock = 0;        // the thread that changes it; 0 = nobody

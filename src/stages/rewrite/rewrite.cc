@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "pipeline/elsewhere.h"
 #include "pipeline/parameters.h"
+#include "stages/rewrite/elsewhere.h"
 
 namespace sluice {
 namespace {

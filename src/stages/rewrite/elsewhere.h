@@ -1,4 +1,4 @@
-// What stages do that make new files elsewhere: opens, syncs and closes of them.
+// How a new file is made elsewhere, and what becomes of its opens, syncs and closes.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-#include "pipeline/elsewhere.h"
+#include "stages/rewrite/elsewhere.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>
