@@ -34,7 +34,8 @@ enum sluice_operation {
   SLUICE_OPERATIONS,
 
   /* Not the program's: something that passes no stage is about to look at the file. Whoever keeps something
-   * back writes it out now. flags: SLUICE_SETTLE_... The result is 0. */
+   * back writes it out now. flags: SLUICE_SETTLE_... The result is 0, or 1 where the stage has done itself
+   * what was asked. */
   SLUICE_SETTLE = 16,
 
   /* A hint of the program about the file, which the kernel has got already. offset and length (0 = to the
@@ -48,8 +49,13 @@ enum sluice_operation {
 
 #define SLUICE_SETTLE_POSITION 1 /* the kernel's position of the file is to be right, too */
 #define SLUICE_SETTLE_RETIRE 3   /* and nothing of this open file is kept back from now on */
-#define SLUICE_SETTLE_LOCK 4     /* only somebody who has the file open may be about to look */
-#define SLUICE_SETTLE_LEAVE 8    /* this process lets go of it, others that share it may not */
+#define SLUICE_SETTLE_LOCK                                                                               \
+  4                            /* only somebody who has the file open may be about to look; length: what \
+                                  flock() is to do, 0 = another kind of lock */
+#define SLUICE_SETTLE_LEAVE 8  /* this process lets go of it, others that share it may not */
+#define SLUICE_SETTLE_SHARE 16 /* another descriptor, process or program is about to share it */
+#define SLUICE_SETTLE_STAT 32  /* data: a struct stat, for what is said of it */
+#define SLUICE_SETTLE_KIND 64  /* the same, and only kind, size and block size matter */
 
 #define SLUICE_ADVISE_LIFETIME 256 /* and one of RWH_WRITE_LIFE_..., as fcntl(F_SET_RW_HINT) takes it */
 #define SLUICE_ADVISE_PRIORITY 512 /* and a class of ioprio_set(): 1 realtime, 2 best-effort, 3 idle */

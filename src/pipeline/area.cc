@@ -10,8 +10,6 @@ namespace sluice {
 
 constinit std::atomic<Area*> area_of_process = nullptr;
 
-namespace {}  // namespace
-
 // Fowler, Noll and Vo.
 std::uint64_t path_hash(std::string_view path) {
   std::uint64_t out = 0xcbf29ce484222325;
@@ -26,6 +24,7 @@ bool is_area(const void* memory, std::size_t bytes) {
   return bytes >= sizeof(Area) && area->magic == area_magic && area->version == area_version &&
          area->bytes == bytes && area->files + area_files * sizeof(AreaFile) <= bytes &&
          (area->moves == 0 || area->moves + area_moves * sizeof(AreaMove) <= bytes) &&
+         (area->pending == 0 || area->pending + pending_buckets * sizeof(std::uint32_t) <= bytes) &&
          (area->buffers == 0 || (area->block_count <= most_blocks &&
                                  area->buffers + area_buffers * sizeof(Buffer) <= area->blocks &&
                                  area->blocks + area->block_count * block_stride <= bytes));

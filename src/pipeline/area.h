@@ -15,12 +15,13 @@
 #include "base/pattern.h"
 #include "pipeline/buffers.h"
 #include "pipeline/moves.h"
+#include "pipeline/pending.h"
 #include "pipeline/stack.h"
 
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 6;
+inline constexpr std::uint32_t area_version = 7;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -68,6 +69,7 @@ struct Area {
   std::uint64_t files = 0;
   std::uint64_t moves = 0;    // 0 = nothing is moved in this run
   std::uint64_t buffers = 0;  // 0 = nothing is kept back in this run
+  std::uint64_t pending = 0;  // numbers, a bucket each; 0 = no file is pending in this run
   std::uint64_t blocks = 0;   // not in memory before somebody takes one
   std::uint32_t block_count = 0;
   std::uint32_t mount_count = 0;
@@ -88,7 +90,15 @@ struct Area {
   std::atomic<std::uint32_t> moves_live = 0;    // files that are elsewhere
   std::atomic<std::uint64_t> moves_made = 0;    // ever
   std::atomic<std::uint32_t> moves_told = 0;    // the keeper knows that some were closed
-  std::atomic<std::uint64_t> fetches = 0;       // pieces that were fetched ahead of a program's reads
+  std::atomic<std::uint32_t> pending_lock = 0;  // of the index
+  std::atomic<std::uint32_t> pending_live = 0;  // files that are not home
+  std::atomic<std::uint32_t> pending_passes = 0;
+  std::atomic<std::uint32_t> pending_blocks = 0;
+  std::atomic<std::uint32_t> pending_hurry = 0;    // the keeper is to put down what is closed, now
+  std::atomic<std::uint64_t> pending_made = 0;     // ever
+  std::atomic<std::uint64_t> pending_dropped = 0;  // removed before they were put down
+  std::atomic<std::uint64_t> pending_bytes = 0;    // of those that were put down
+  std::atomic<std::uint64_t> fetches = 0;          // pieces that were fetched ahead of a program's reads
   std::atomic<std::uint64_t> fetched_bytes = 0;
   std::atomic<std::uint32_t> paths_used = 0;
   std::atomic<std::uint32_t> processes = 0;  // that mapped it
@@ -111,6 +121,10 @@ struct Area {
 
   [[nodiscard]] std::span<AreaMove> all_moves() { return {at<AreaMove>(moves), moves == 0 ? 0 : area_moves}; }
 
+  [[nodiscard]] std::span<std::atomic<std::uint32_t>> buckets() {
+    return {at<std::atomic<std::uint32_t>>(pending), pending == 0 ? 0 : pending_buckets};
+  }
+
   [[nodiscard]] std::span<Buffer> all_buffers() {
     return {at<Buffer>(buffers), buffers == 0 ? 0 : area_buffers};
   }
@@ -125,6 +139,8 @@ struct Area {
   }
   // The number of one, and one, with memory for sure; 0 where there is none.
   std::uint32_t take_block();
+  // REQUIRES: it is nobody's any more.
+  void free_block(std::uint32_t block) { block_states[block - 1].state.store(1, std::memory_order_release); }
   // What is kept back is written now, by one write.
   void count_flush(const Buffer& buffer);
   // REQUIRES: its lock, and nothing is in it.

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "pipeline/process.h"
+
 namespace sluice {
 
 inline constexpr std::uint32_t area_buffers = 4096;
@@ -75,7 +77,8 @@ inline constexpr std::size_t block_stride = block_head_bytes + block_bytes;
 static_assert(sizeof(BlockHead) <= block_head_bytes);
 
 struct AreaBlock {
-  std::atomic<std::uint32_t> state = 0;  // 0 without memory, 1 free, 2 taken
+  std::atomic<std::uint32_t> state =
+      0;  // 0 without memory, 1 free, 2 taken, 3 taken by files that are pending
 };
 
 // A mount whose files only this machine changes, and to what writes there are best aligned.
@@ -86,34 +89,31 @@ struct AreaMount {
 
 // What processes tell the keeper, the process that runs them.
 struct KeeperMessage {
-  enum Kind : std::uint32_t { hold = 1, drop = 2, watch = 3, home = 4, snapshot = 5, refresh = 6 };
+  enum Kind : std::uint32_t {
+    hold = 1,
+    drop = 2,
+    watch = 3,
+    home = 4,
+    snapshot = 5,
+    refresh = 6,
+    folder = 7,
+    lend = 8,
+    fetch = 9
+  };
   std::uint32_t kind = 0;
-  std::uint32_t buffer = 0;
+  std::uint32_t buffer = 0;  // or the number of a file that is pending
   std::uint32_t generation = 0;
   pid_t process = 0;
 };
 
-// A thread that is interrupted while it holds the lock may come again in a signal's handler.
-enum class Locked : std::uint8_t { yes, already, no };
-Locked wait_for_buffer(Buffer& buffer, pid_t thread, int patience);
-// Waits until nobody who lives has it; `patience` in milliseconds, 0 = for ever.
 inline Locked lock_buffer(Buffer& buffer, pid_t thread, int patience = 0) {
-  std::uint32_t nobody = 0;
-  if (buffer.lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(thread),
-                                          std::memory_order_acquire)) [[likely]] {
-    return Locked::yes;
-  }
-  return wait_for_buffer(buffer, thread, patience);
+  return take_lock(buffer.lock, thread, patience);
 }
 inline void unlock_buffer(Buffer& buffer) {
-  buffer.lock.store(0, std::memory_order_release);
+  give_lock_back(buffer.lock);
 }
 
-// When a process was started, in the kernel's ticks; 0 where there is none, or it has ended.
-std::uint64_t process_start(pid_t process);
 bool is_alive(const Buffer& buffer);
-// In which numbers of processes mean the same.
-std::uint64_t process_space();
 FileStamp stamp_of(int fd, bool& good);
 // And the number of the mount that it is on, or -1.
 FileHandle handle_of(int fd, int& mount);

@@ -122,13 +122,15 @@ Account account_of(Area& area, double seconds) {
       add(sums[std::string(area.path_of(row))], row);
     }
   }
-  Account out{.files = {},
-              .processes = area.processes,
-              .left_out = area.left_out,
-              .unmanaged = area.unmanaged,
-              .kept = {.writes = area.kept_writes, .bytes = area.kept_bytes, .flushes = area.kept_flushes},
-              .fetched = {.pieces = area.fetches, .bytes = area.fetched_bytes},
-              .seconds = seconds};
+  Account out{
+      .files = {},
+      .processes = area.processes,
+      .left_out = area.left_out,
+      .unmanaged = area.unmanaged,
+      .kept = {.writes = area.kept_writes, .bytes = area.kept_bytes, .flushes = area.kept_flushes},
+      .fetched = {.pieces = area.fetches, .bytes = area.fetched_bytes},
+      .small = {.files = area.pending_made, .bytes = area.pending_bytes, .removed = area.pending_dropped},
+      .seconds = seconds};
   for (auto& [path, sum] : sums) {
     // One that was inherited and only closed again tells nothing.
     if (sum.file.opens + sum.file.read.calls + sum.file.write.calls + sum.file.syncs + sum.file.failures ==
@@ -158,6 +160,12 @@ std::string done_text(const Account& account) {
   if (account.fetched.pieces > 0) {
     out += fmt::format("sluice: {} were fetched ahead in {} piece{}\n", human_size(account.fetched.bytes),
                        account.fetched.pieces, account.fetched.pieces == 1 ? "" : "s");
+  }
+  if (const SmallAccount& small = account.small; small.files > 0) {
+    out +=
+        fmt::format("sluice: {} small file{} of {} in all {} kept in memory at first", small.files,
+                    small.files == 1 ? "" : "s", human_size(small.bytes), small.files == 1 ? "was" : "were");
+    out += small.removed == 0 ? "\n" : fmt::format(", {} until removed\n", small.removed);
   }
   return out;
 }
@@ -244,6 +252,8 @@ Json account_json(const Account& account) {
       {"kept",
        {{"writes", account.kept.writes}, {"bytes", account.kept.bytes}, {"flushes", account.kept.flushes}}},
       {"fetched", {{"pieces", account.fetched.pieces}, {"bytes", account.fetched.bytes}}},
+      {"small",
+       {{"files", account.small.files}, {"bytes", account.small.bytes}, {"removed", account.small.removed}}},
       {"seconds", account.seconds}};
 }
 

@@ -47,6 +47,13 @@ struct FetchedAccount {
   std::uint64_t bytes = 0;
 };
 
+// Files that were in memory alone for a while.
+struct SmallAccount {
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;    // of those that were put down
+  std::uint64_t removed = 0;  // before that
+};
+
 struct Account {
   std::vector<FileAccount> files;  // the longest first
   std::uint64_t processes = 0;
@@ -54,6 +61,7 @@ struct Account {
   std::uint64_t unmanaged = 0;  // opens that passed no stage
   KeptAccount kept;
   FetchedAccount fetched;
+  SmallAccount small;
   double seconds = 0;  // of the run
 };
 

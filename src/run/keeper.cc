@@ -138,14 +138,28 @@ void Keeper::receive() {
       }
     }
     // Whoever has become another user may let go, and no more.
-    if ((ours || message.kind == KeeperMessage::drop) && got == sizeof message &&
-        message.buffer < area_buffers) {
+    if ((ours || message.kind == KeeperMessage::drop) && got == sizeof message) {
       take(message, std::move(fd));
     }
   }
 }
 
 void Keeper::take(const KeeperMessage& message, UniqueFd fd) {
+  if (message.kind == KeeperMessage::folder) {
+    lander_.know(std::move(fd));
+    return;
+  }
+  if (message.kind == KeeperMessage::lend) {
+    lander_.lend(message.buffer);
+    return;
+  }
+  if (message.kind == KeeperMessage::fetch) {
+    lander_.give(message.buffer, fd);
+    return;
+  }
+  if (message.buffer >= area_.all_buffers().size()) {
+    return;
+  }
   const Buffer& buffer = area_.all_buffers()[message.buffer];
   if (message.kind == KeeperMessage::home) {
     mover_.wake();

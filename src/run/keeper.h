@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/sys.h"
+#include "run/lander.h"
 #include "run/mover.h"
 #include "run/snapshots.h"
 
@@ -18,7 +19,7 @@ namespace sluice {
 
 class Keeper {
  public:
-  explicit Keeper(Area& area) : area_(area), mover_(area) {}
+  explicit Keeper(Area& area) : area_(area), lander_(area), mover_(area, lander_) {}
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
   ~Keeper();
@@ -57,6 +58,7 @@ class Keeper {
   std::mutex mutex_;
   std::condition_variable settled_;
   bool settling_ = false;
+  Lander lander_;
   Mover mover_;
   Snapshots snapshots_;
   std::thread thread_;

@@ -18,6 +18,7 @@
 namespace sluice {
 namespace {
 
+constexpr std::chrono::seconds look{1};          // whether anything has been in memory for long
 constexpr std::chrono::milliseconds again{100};  // until somebody who has a file open is looked for again
 constexpr std::size_t most_helpers = 8;
 constexpr std::size_t enough = 32;  // files for one
@@ -137,11 +138,19 @@ void Mover::serve() {
   block_signals();
   std::unique_lock guard(mutex_);
   while (!stop_) {
-    woken_.wait(guard, [this] { return work_ || stop_; });
+    woken_.wait_for(guard, look, [this] { return work_ || stop_; });
+    if (stop_ || (!work_ && !has_pending(area_))) {
+      continue;
+    }
     work_ = false;
     guard.unlock();
     area_.moves_told = 0;
     std::vector<Recovered> told = bring_home(area_, false, false);
+    if (has_pending(area_)) {
+      const bool hurry = area_.pending_hurry.exchange(0) != 0;
+      // What could not be put down is tried again, and said at the end.
+      lander_.land(hurry ? Lander::Which::closed : Lander::Which::old, false);
+    }
     guard.lock();
     std::move(told.begin(), told.end(), std::back_inserter(odd_));
     // One that is still open somewhere is tried again.
@@ -162,6 +171,8 @@ std::vector<Recovered> Mover::finish() {
   }
   thread_.join();
   std::vector<Recovered> told = bring_home(area_, true, false);
+  std::move(told.begin(), told.end(), std::back_inserter(odd_));
+  told = lander_.land(Lander::Which::all, false);
   std::move(told.begin(), told.end(), std::back_inserter(odd_));
   return std::exchange(odd_, {});
 }

@@ -1,4 +1,5 @@
-// Brings files home that a program has closed, while it runs and afterwards.
+// Brings files home that a program has closed, while it runs and afterwards: those that are elsewhere, and
+// those that are in memory alone.
 #pragma once
 
 #include <condition_variable>
@@ -6,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "run/lander.h"
 #include "run/recover.h"
 
 namespace sluice {
@@ -16,7 +18,7 @@ std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all);
 
 class Mover {
  public:
-  explicit Mover(Area& area) : area_(area) {}
+  Mover(Area& area, Lander& lander) : area_(area), lander_(lander) {}
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
   ~Mover();
@@ -31,6 +33,7 @@ class Mover {
   void serve();
 
   Area& area_;
+  Lander& lander_;
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable woken_;

@@ -12,11 +12,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 
 #include "base/files.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "run/lander.h"
 #include "run/mover.h"
 #include "run/shared.h"
 
@@ -188,7 +190,7 @@ bool is_needed(Area& area) {
   const auto pending = [](const AreaMove& move) {
     return is_elsewhere(move) || move.state == AreaMove::landing;
   };
-  return std::any_of(moves.begin(), moves.end(), pending) ||
+  return std::any_of(moves.begin(), moves.end(), pending) || is_pending_left(area) ||
          std::any_of(all.begin(), all.end(), [](const Buffer& buffer) {
            return (buffer.generation & 1) != 0 && buffer.block != 0 && buffer.length > 0;
          });
@@ -325,10 +327,11 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
                          .why = "nobody has tried yet"});
         }
       }
+      std::vector<Recovered> brought = look_only ? list_pending(area) : bring_home(area, true, true);
+      std::move(brought.begin(), brought.end(), std::back_inserter(out));
       if (!look_only) {
-        for (Recovered& one : bring_home(area, true, true)) {
-          out.push_back(std::move(one));
-        }
+        brought = Lander(area).land(Lander::Which::closed, true);
+        std::move(brought.begin(), brought.end(), std::back_inserter(out));
       }
       needed = is_needed(area);
     }

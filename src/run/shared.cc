@@ -162,7 +162,8 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   std::uint64_t needed = header.bytes;
   if (memory > 0) {
     constexpr std::uint64_t page = 4096;
-    header.buffers = header.bytes;
+    header.pending = header.bytes;
+    header.buffers = aligned(header.pending + pending_buckets * sizeof(std::uint32_t));
     header.blocks = (header.buffers + area_buffers * sizeof(Buffer) + page - 1) / page * page;
     header.block_count =
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(memory / block_bytes, 1, most_blocks));
@@ -204,6 +205,7 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   out.area_->paths = header.paths;
   out.area_->files = header.files;
   out.area_->moves = header.moves;
+  out.area_->pending = header.pending;
   out.area_->buffers = header.buffers;
   out.area_->blocks = header.blocks;
   out.area_->block_count = header.block_count;

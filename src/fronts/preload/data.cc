@@ -1,5 +1,7 @@
 // Calls that move data or change a file through its descriptor.
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
+#include "fronts/preload/pending.h"
 #include "pipeline/pool.h"
 
 using sluice::is_memory;
@@ -16,7 +19,10 @@ using sluice::preload::abandon;
 using sluice::preload::act;
 using sluice::preload::begin;
 using sluice::preload::File;
+using sluice::preload::is_keeping;
 using sluice::preload::managed;
+using sluice::preload::put_down_all;
+using sluice::preload::put_down_name;
 using sluice::preload::real;
 using sluice::preload::settle;
 
@@ -150,6 +156,14 @@ bool is_position(off_t offset) {
   return offset >= 0;
 }
 
+// Whoever syncs a folder wants the names in it to be safe.
+void before_folder_sync(int fd) {
+  struct stat found {};
+  if (is_keeping() && syscall(SYS_fstat, fd, &found) == 0 && S_ISDIR(found.st_mode)) {
+    put_down_all();
+  }
+}
+
 struct Truncation {
   const char* path;
   off_t size;
@@ -244,10 +258,16 @@ SLUICE_ALIAS(off64_t, lseek64, lseek, (int, off64_t, int)) noexcept;
 
 SLUICE_EXPORT int fsync(int fd) {
   const auto file = managed(fd, SLUICE_SYNC);
+  if (!file) {
+    before_folder_sync(fd);
+  }
   return !file ? real.fsync(fd) : static_cast<int>(act(*file, SLUICE_SYNC, fd, nullptr, 0, 0, 0));
 }
 SLUICE_EXPORT int fdatasync(int fd) {
   const auto file = managed(fd, SLUICE_SYNC);
+  if (!file) {
+    before_folder_sync(fd);
+  }
   return !file ? real.fdatasync(fd) : static_cast<int>(act(*file, SLUICE_SYNC, fd, nullptr, 0, 0, 1));
 }
 
@@ -261,6 +281,7 @@ SLUICE_ALIAS(int, ftruncate64, ftruncate, (int, off64_t)) noexcept;
 
 // By name: no descriptor, but a file of ours all the same.
 SLUICE_EXPORT int truncate(const char* path, off_t size) noexcept {
+  put_down_name(AT_FDCWD, path);
   File* file = size < 0 ? nullptr : begin(AT_FDCWD, path, O_WRONLY);
   if (file == nullptr) {
     return real.truncate(path, size);

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "fronts/preload/hints.h"
+#include "fronts/preload/pending.h"
 #include "pipeline/area.h"
 #include "pipeline/pool.h"
 #include "stages/registry.h"
@@ -36,7 +37,7 @@ std::atomic<bool> active = false;
 std::atomic<unsigned> highest = 0;  // descriptor that ever was managed
 
 int open_below(int folder, const char* path, int flags, mode_t mode) {
-  return real.openat(folder, path, flags, mode);
+  return open_native(folder, path, flags, mode);
 }
 int close_below(int fd) {
   return real.close(fd);
@@ -271,6 +272,18 @@ void for_each_file(Function function) {
   }
 }
 
+// What is kept back of the file that a path names.
+void settle_named(int folder, const char* path, bool follow, int flags) {
+  const int saved = errno;
+  struct stat found {};
+  if (path != nullptr &&
+      syscall(SYS_newfstatat, folder, path, &found, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISREG(found.st_mode)) {
+    settle(found.st_dev, found.st_ino, flags);
+  }
+  errno = saved;
+}
+
 }  // namespace
 
 bool absolute_path(int folder, const char* path, char (&out)[longest_path]) {
@@ -344,8 +357,8 @@ File* begin(int folder, const char* path, int flags) {
       (!nameless && (flags & (O_PATH | O_DIRECTORY)) != 0)) {
     return nullptr;
   }
-  if (is_keeping() && !nameless) {
-    settle(folder, path, (flags & O_NOFOLLOW) == 0, SLUICE_SETTLE_RETIRE);
+  if (!nameless && this_area()->keeping.load(std::memory_order_relaxed) != 0) {
+    settle_named(folder, path, (flags & O_NOFOLLOW) == 0, SLUICE_SETTLE_RETIRE);
   }
   const int saved = errno;
   char whole[longest_path];
@@ -438,7 +451,7 @@ bool is_file(int fd, std::uint64_t device, std::uint64_t inode) {
 
 bool is_keeping() {
   const Area* area = this_area();
-  return area != nullptr && area->keeping.load(std::memory_order_relaxed) != 0;
+  return area != nullptr && (area->keeping.load(std::memory_order_relaxed) != 0 || has_pending(*area));
 }
 
 bool may_keep() {
@@ -455,6 +468,14 @@ void settle(int fd, int flags) {
   }
 }
 
+std::int64_t ask(int fd, int flags, void* data, std::size_t length) {
+  const int saved = errno;
+  const Held file = managed(fd, SLUICE_SETTLE);
+  const std::int64_t out = file ? act(*file, SLUICE_SETTLE, fd, data, length, 0, flags) : 0;
+  errno = saved;
+  return out;
+}
+
 void settle(std::uint64_t device, std::uint64_t inode, int flags) {
   for_each_file([&](File& file, int fd) {
     if (file.inode == inode && file.device == device) {
@@ -464,14 +485,8 @@ void settle(std::uint64_t device, std::uint64_t inode, int flags) {
 }
 
 void settle(int folder, const char* path, bool follow, int flags) {
-  const int saved = errno;
-  struct stat found {};
-  if (path != nullptr &&
-      syscall(SYS_newfstatat, folder, path, &found, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
-      S_ISREG(found.st_mode)) {
-    settle(found.st_dev, found.st_ino, flags);
-  }
-  errno = saved;
+  put_down_name(folder, path);
+  settle_named(folder, path, follow, flags);
 }
 
 void settle_all(int flags) {
@@ -482,7 +497,8 @@ void settle_for_exec(bool only_inherited) {
   for_each_file([&](File& file, int fd) {
     const bool inherited = (syscall(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC) == 0;
     if (inherited || !only_inherited) {
-      settle_file(file, fd, SLUICE_SETTLE_RETIRE | (inherited ? 0 : SLUICE_SETTLE_LEAVE));
+      settle_file(file, fd,
+                  SLUICE_SETTLE_RETIRE | SLUICE_SETTLE_SHARE | (inherited ? 0 : SLUICE_SETTLE_LEAVE));
     }
   });
 }
@@ -525,10 +541,11 @@ void start() {
       specs = end == std::string_view::npos ? std::string_view() : specs.substr(end + 1);
     }
   }
-  pthread_atfork(nullptr, nullptr, [] {
-    this_area()->processes.fetch_add(1);
-    forget_priority();
-  });
+  pthread_atfork([] { settle_all(SLUICE_SETTLE_SHARE); }, nullptr,
+                 [] {
+                   this_area()->processes.fetch_add(1);
+                   forget_priority();
+                 });
   active.store(true);
   adopt_inherited();
 }

@@ -153,6 +153,10 @@ void settle_all(int flags);
 // Before another program takes the place of this one: of the files that it does not get, and those it does.
 void settle_for_exec(bool only_inherited);
 
+// The same, and what the stages did themselves: 1 where one has done what was asked. `data` and `length` as
+// the flags say.
+std::int64_t ask(int fd, int flags, void* data, std::size_t length);
+
 // A path as the program gave it, absolute and without "." and "..". False where that cannot be told.
 bool absolute_path(int folder, const char* path, char (&out)[longest_path]);
 

@@ -18,12 +18,17 @@
 
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
+#include "fronts/preload/pending.h"
 #include "pipeline/area.h"
 
 using sluice::Area;
 using sluice::AreaMove;
+using sluice::preload::ask;
+using sluice::preload::drop_name;
 using sluice::preload::is_keeping;
 using sluice::preload::may_keep;
+using sluice::preload::put_down_all;
+using sluice::preload::put_down_name;
 using sluice::preload::settle;
 using sluice::preload::settle_all;
 
@@ -51,6 +56,10 @@ AreaMove* elsewhere(int folder, const char* path) {
 template <class Look>
 int looked(int folder, const char* path, struct stat* found, Look look) {
   int out = look();
+  if (out != 0 && errno == ENOENT && is_keeping()) {
+    put_down_name(folder, path);
+    out = look();
+  }
   if (out == 0 && is_keeping() && S_ISREG(found->st_mode)) {
     settle(found->st_dev, found->st_ino, 0);
     out = look();
@@ -92,6 +101,9 @@ void give_back(AreaMove* move) {
 template <class Unlink>
 int unlinked(int folder, const char* path, Unlink unlink) {
   if (is_keeping()) {
+    if (drop_name(folder, path)) {
+      return 0;
+    }
     settle(folder, path, false, 0);
   }
   AreaMove* move = claimed(folder, path);
@@ -134,6 +146,10 @@ int renamed(int folder, const char* from, int other, const char* to, unsigned fl
   if (is_keeping()) {
     settle(folder, from, false, 0);
     settle(other, to, false, 0);
+    struct stat found {};
+    if (stat_by(folder, from, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode)) {
+      put_down_all();  // what is below it gets other paths
+    }
   }
   char old_path[sluice::preload::longest_path];
   char new_path[sluice::preload::longest_path];
@@ -180,6 +196,7 @@ template <class Link>
 int linked(int folder, const char* from, int other, const char* to, int flags, Link link) {
   if (is_keeping()) {
     settle_at(folder, from, flags | AT_SYMLINK_NOFOLLOW);
+    put_down_name(other, to);
   }
   Area* area = sluice::this_area();
   AreaMove* first = elsewhere(folder, from);
@@ -234,7 +251,10 @@ SLUICE_EXPORT int lstat(const char* path, struct stat* out) noexcept {
 SLUICE_EXPORT int fstatat(int folder, const char* path, struct stat* out, int flags) noexcept {
   return looked(folder, path, out, [&] { return SLUICE_NEXT(fstatat)(folder, path, out, flags); });
 }
-SLUICE_BEFORE(int, fstat, (int fd, struct stat* out), (fd, out), noexcept, settle(fd, 0))
+SLUICE_EXPORT int fstat(int fd, struct stat* out) noexcept {
+  const bool told = is_keeping() && ask(fd, SLUICE_SETTLE_STAT, out, sizeof *out) == 1;
+  return told ? 0 : SLUICE_NEXT(fstat)(fd, out);
+}
 SLUICE_ALIAS(int, stat64, stat, (const char*, struct stat64*)) noexcept;
 SLUICE_ALIAS(int, lstat64, lstat, (const char*, struct stat64*)) noexcept;
 SLUICE_ALIAS(int, fstatat64, fstatat, (int, const char*, struct stat64*, int)) noexcept;
@@ -325,7 +345,11 @@ SLUICE_BEFORE(int, fsetxattr, (int fd, const char* name, const void* value, size
               (fd, name, value, size, flags), noexcept, settle(fd, 0))
 
 // Locks, by which processes agree who may look.
-SLUICE_BEFORE(int, flock, (int fd, int operation), (fd, operation), noexcept, settle(fd, SLUICE_SETTLE_LOCK))
+SLUICE_EXPORT int flock(int fd, int operation) noexcept {
+  const bool done =
+      is_keeping() && ask(fd, SLUICE_SETTLE_LOCK, nullptr, static_cast<std::size_t>(operation)) == 1;
+  return done ? 0 : SLUICE_NEXT(flock)(fd, operation);
+}
 SLUICE_BEFORE(int, lockf, (int fd, int command, off_t length), (fd, command, length), ,
               settle(fd, SLUICE_SETTLE_LOCK))
 SLUICE_BEFORE(int, lockf64, (int fd, int command, off64_t length), (fd, command, length), ,
@@ -349,7 +373,7 @@ SLUICE_RETIRES(ssize_t, sendmsg, (int fd, const msghdr* message, int flags), (fd
                message->msg_controllen > 0 ? settle_all(SLUICE_SETTLE_RETIRE) : void())
 
 // To the device.
-SLUICE_BEFORE(void, sync, (), (), noexcept, settle_all(0))
-SLUICE_BEFORE(int, syncfs, (int fd), (fd), noexcept, settle_all(0))
+SLUICE_BEFORE(void, sync, (), (), noexcept, settle_all(0), put_down_all())
+SLUICE_BEFORE(int, syncfs, (int fd), (fd), noexcept, settle_all(0), put_down_all())
 SLUICE_BEFORE(int, sync_file_range, (int fd, off64_t offset, off64_t length, unsigned flags),
               (fd, offset, length, flags), , settle(fd, 0))

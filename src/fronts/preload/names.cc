@@ -10,6 +10,7 @@
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/hints.h"
+#include "fronts/preload/pending.h"
 
 using sluice::preload::abandon;
 using sluice::preload::act;
@@ -23,6 +24,8 @@ using sluice::preload::Held;
 using sluice::preload::is_active;
 using sluice::preload::managed;
 using sluice::preload::may_keep;
+using sluice::preload::open_native;
+using sluice::preload::put_down_name;
 using sluice::preload::real;
 using sluice::preload::settle;
 using sluice::preload::share;
@@ -46,6 +49,7 @@ struct Opening {
 
 std::int64_t open_stream(void* context) {
   auto& self = *static_cast<Opening*>(context);
+  put_down_name(AT_FDCWD, self.path);
   self.stream = self.stream == nullptr ? real.fopen(self.path, self.mode)
                                        : real.freopen(self.path, self.mode, self.stream);
   return self.stream == nullptr ? -1 : self.stream->_fileno;
@@ -91,6 +95,7 @@ void before_dup(int fd, int other) {
   if (!may_keep() || fd == other || real.fcntl(fd, F_GETFD) < 0) {
     return;
   }
+  settle(fd, SLUICE_SETTLE_SHARE);
   settle(other, SLUICE_SETTLE_RETIRE | SLUICE_SETTLE_LEAVE);
   if (other <= STDERR_FILENO) {
     settle(fd, SLUICE_SETTLE_RETIRE);
@@ -105,6 +110,14 @@ int settle_for(int command) {
     case F_OFD_SETLK:
     case F_OFD_SETLKW:
       return SLUICE_SETTLE_LOCK;
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+    case F_GETFL:
+    case F_GETLK:
+    case F_OFD_GETLK:
+    case F_SET_RW_HINT:
+    case F_GET_RW_HINT:
+      return SLUICE_SETTLE_SHARE;
     case F_SETFL:
     case F_SETLEASE:
     case F_SETOWN:
@@ -135,7 +148,8 @@ int settle_for(int command) {
 SLUICE_EXPORT int open(const char* path, int flags, ...) {
   SLUICE_MODE(flags)
   File* file = begin(AT_FDCWD, path, flags);
-  return file == nullptr ? real.open(path, flags, mode) : open_as(*file, AT_FDCWD, path, flags, mode);
+  return file == nullptr ? open_native(AT_FDCWD, path, flags, mode)
+                         : open_as(*file, AT_FDCWD, path, flags, mode);
 }
 SLUICE_ALIAS(int, open64, open, (const char*, int, ...));
 // Without a mode: whoever needs one is stopped by libc.
@@ -147,7 +161,7 @@ SLUICE_ALIAS(int, __open64_2, __open_2, (const char*, int));
 SLUICE_EXPORT int openat(int folder, const char* path, int flags, ...) {
   SLUICE_MODE(flags)
   File* file = begin(folder, path, flags);
-  return file == nullptr ? real.openat(folder, path, flags, mode) : open_as(*file, folder, path, flags, mode);
+  return file == nullptr ? open_native(folder, path, flags, mode) : open_as(*file, folder, path, flags, mode);
 }
 SLUICE_ALIAS(int, openat64, openat, (int, const char*, int, ...));
 SLUICE_EXPORT int __openat_2(int folder, const char* path, int flags) {
@@ -188,6 +202,7 @@ SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {
   const int flags = is_active() ? flags_of(mode) : -1;
   File* file = flags < 0 ? nullptr : begin(AT_FDCWD, path, flags);
   if (file == nullptr) {
+    put_down_name(AT_FDCWD, path);
     return real.fopen(path, mode);
   }
   if ((file->stack->needs_data() || file->stack->changes_opens()) && std::strchr(mode, ',') == nullptr) {
@@ -222,6 +237,7 @@ SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
     forget(fd);
   }
   if (file == nullptr) {
+    put_down_name(AT_FDCWD, path);
     return real.freopen(path, mode, stream);
   }
   Opening one{.path = path, .mode = mode, .stream = stream};
@@ -252,6 +268,7 @@ SLUICE_EXPORT void closefrom(int first) noexcept {
 }
 
 SLUICE_EXPORT int dup(int fd) noexcept {
+  settle(fd, SLUICE_SETTLE_SHARE);
   const int out = real.dup(fd);
   if (out >= 0 && out <= STDERR_FILENO) {
     settle(fd, SLUICE_SETTLE_RETIRE);

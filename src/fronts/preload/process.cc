@@ -10,22 +10,28 @@
 
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
+#include "fronts/preload/pending.h"
+#include "pipeline/tell.h"
 
 using sluice::preload::may_keep;
+using sluice::preload::put_down_all;
 using sluice::preload::real;
 using sluice::preload::settle_all;
 using sluice::preload::settle_for_exec;
 
 namespace {
 
+// Programs that are not seen find files in their folders alone.
 void before_exec() {
   if (may_keep()) {
+    put_down_all();
     settle_for_exec(false);
   }
 }
 // A child of libc's own: this process goes on.
 void before_spawn() {
   if (may_keep()) {
+    put_down_all();
     settle_for_exec(true);
   }
 }
@@ -39,6 +45,9 @@ void before_spawn(const posix_spawn_file_actions_t* actions) {
 void before_exit() {
   if (may_keep()) {
     settle_all(SLUICE_SETTLE_RETIRE | SLUICE_SETTLE_LEAVE);
+    if (const sluice::Area& area = *sluice::this_area(); has_pending(area) && !keeper_lives(area)) {
+      put_down_all();  // nobody else will
+    }
   }
 }
 

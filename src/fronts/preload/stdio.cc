@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -80,10 +81,9 @@ int file_close(FILE* file) {
 }
 
 int file_stat(FILE* file, void* out) {
-  if (is_keeping()) {
-    settle(file->_fileno, 0);
-  }
-  return libc_stat(file, out);
+  return is_keeping() && ask(file->_fileno, SLUICE_SETTLE_KIND, out, sizeof(struct stat)) == 1
+             ? 0
+             : libc_stat(file, out);
 }
 
 template <class Function>

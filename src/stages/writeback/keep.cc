@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/kcmp.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,11 +23,7 @@
 
 namespace sluice::writeback {
 
-thread_local constinit pid_t known_thread = 0;
-
 namespace {
-
-constinit Process process;
 
 constexpr std::uint64_t farthest = std::uint64_t{1} << 43;  // beyond it file systems say no at once
 constexpr std::uint32_t poor_writes = 4;                    // fewer in one go are not worth it
@@ -84,7 +79,7 @@ bool is_only_open(int fd, const struct stat& file) {
       struct stat found {};
       out = other == fd || syscall(SYS_fstat, other, &found) != 0 || found.st_ino != file.st_ino ||
             found.st_dev != file.st_dev ||
-            syscall(SYS_kcmp, process.id, process.id, KCMP_FILE, fd, other) == 0;
+            syscall(SYS_kcmp, this_process().id, this_process().id, KCMP_FILE, fd, other) == 0;
     }
   }
   if (folder >= 0) {
@@ -149,16 +144,16 @@ bool stamp_file(Buffer& buffer, int fd) {
 
 // A child goes on with what its parent, who has ended, had kept back: somebody must be looked after.
 void adopt(Area& area, Buffer& buffer) {
-  if (buffer.process == process.id || process.started == 0 || is_alive(buffer)) {
+  if (buffer.process == this_process().id || this_process().started == 0 || is_alive(buffer)) {
     return;
   }
-  buffer.process = process.id;
-  buffer.started = process.started;
+  buffer.process = this_process().id;
+  buffer.started = this_process().started;
   tell_keeper(area,
               {.kind = KeeperMessage::watch,
                .buffer = index_of(area, buffer),
                .generation = buffer.generation,
-               .process = process.id},
+               .process = this_process().id},
               -1);
 }
 
@@ -174,36 +169,12 @@ bool is_still_ours(const Area& area, const Buffer& buffer, int fd) {
 
 }  // namespace
 
-pid_t look_up_thread() {
-  known_thread = static_cast<pid_t>(syscall(SYS_gettid));
-  return known_thread;
-}
-
-const Process& this_process() {
-  return process;
-}
-
-void begin_process() {
-  static std::atomic<bool> done = false;
-  const auto look = [] {
-    known_thread = 0;
-    process.id = static_cast<pid_t>(syscall(SYS_getpid));
-    const Area* area = this_area();
-    // In another space of numbers nobody could tell whether this process lives.
-    const bool known = area != nullptr && area->process_space == sluice::process_space();
-    process.started = known ? process_start(process.id) : 0;
-  };
-  if (!done.exchange(true)) {
-    look();
-    pthread_atfork(nullptr, nullptr, look);
-  }
-}
-
 bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
   struct stat found {};
   // The keeper does not act for another user.
-  if (area.over != 0 || process.started == 0 || static_cast<uid_t>(syscall(SYS_geteuid)) != area.user ||
-      syscall(SYS_fstat, fd, &found) != 0 || !S_ISREG(found.st_mode) || !has_room(area, fd)) {
+  if (area.over != 0 || this_process().started == 0 ||
+      static_cast<uid_t>(syscall(SYS_geteuid)) != area.user || syscall(SYS_fstat, fd, &found) != 0 ||
+      !S_ISREG(found.st_mode) || !has_room(area, fd)) {
     return false;
   }
   buffer.retired = true;  // until all is well
@@ -215,8 +186,8 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
   buffer.block.store(block);
   area.keeping.fetch_add(1, std::memory_order_relaxed);
   buffer.level = settings.level;
-  buffer.process = process.id;
-  buffer.started = process.started;
+  buffer.process = this_process().id;
+  buffer.started = this_process().started;
   buffer.device = found.st_dev;
   buffer.inode = found.st_ino;
   buffer.leased = false;
@@ -229,7 +200,7 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
   KeeperMessage message{.kind = KeeperMessage::watch,
                         .buffer = index_of(area, buffer),
                         .generation = buffer.generation,
-                        .process = process.id};
+                        .process = this_process().id};
   bool good = head.path[0] == '/' && stamp_file(buffer, fd);
   if (good && settings.level == Level::strict) {
     good = mount != nullptr && take_lease(area, fd);

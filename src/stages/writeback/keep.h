@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "pipeline/area.h"
+#include "pipeline/process.h"
 #include "sluice/stage.h"
 
 namespace sluice::writeback {
@@ -15,20 +16,6 @@ struct Settings {
   std::int64_t large = 128 * 1024;  // as it is, from here on
   std::int64_t after = 16;          // so many small writes first
 };
-
-// This thread, and this process, as a buffer names them.
-__attribute__((tls_model("initial-exec"))) extern thread_local constinit pid_t known_thread;
-pid_t look_up_thread();
-inline pid_t this_thread() {
-  return known_thread != 0 ? known_thread : look_up_thread();
-}
-struct Process {
-  pid_t id = 0;
-  std::uint64_t started = 0;
-};
-const Process& this_process();
-// Once a process, before the others.
-void begin_process();
 
 // REQUIRES of all below: the lock of the buffer, or that nobody else knows of it.
 

@@ -460,7 +460,9 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
   if (activity->operation == SLUICE_OPEN) {
     return open_file(settings, file_state, *activity, next);
   }
-  if (*file_state == nullptr) {
+  // A child shares what is kept back.
+  if (*file_state == nullptr ||
+      (activity->operation == SLUICE_SETTLE && activity->flags == SLUICE_SETTLE_SHARE)) {
     return next->act(next, activity);
   }
   Area& area = *this_area();

@@ -1,0 +1,122 @@
+// Calls that look for files by name or in a whole folder, and otherwise pass no stage: files that are in
+// memory alone are put down first. As long as there are none, a look at a counter is all they cost.
+#include <dirent.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "fronts/preload/export.h"
+#include "fronts/preload/file.h"
+#include "fronts/preload/pending.h"
+#include "pipeline/process.h"
+
+using sluice::preload::is_keeping;
+using sluice::preload::put_down_all;
+using sluice::preload::put_down_name;
+
+#define SLUICE_NAMED(result, name, parameters, arguments, throwing, folder, path) \
+  SLUICE_EXPORT result name parameters throwing {                                 \
+    if (is_keeping()) [[unlikely]] {                                              \
+      put_down_name(folder, path);                                                \
+    }                                                                             \
+    return SLUICE_NEXT(name) arguments;                                           \
+  }
+#define SLUICE_WHOLE(result, name, parameters, arguments, throwing) \
+  SLUICE_EXPORT result name parameters throwing {                   \
+    if (is_keeping()) [[unlikely]] {                                \
+      put_down_all();                                               \
+    }                                                               \
+    return SLUICE_NEXT(name) arguments;                             \
+  }
+
+// By name.
+SLUICE_NAMED(int, access, (const char* path, int mode), (path, mode), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, eaccess, (const char* path, int mode), (path, mode), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, euidaccess, (const char* path, int mode), (path, mode), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, faccessat, (int folder, const char* path, int mode, int flags), (folder, path, mode, flags),
+             noexcept, folder, path)
+SLUICE_NAMED(ssize_t, readlink, (const char* path, char* out, size_t size), (path, out, size), noexcept,
+             AT_FDCWD, path)
+SLUICE_NAMED(ssize_t, readlinkat, (int folder, const char* path, char* out, size_t size),
+             (folder, path, out, size), noexcept, folder, path)
+SLUICE_NAMED(int, mkdir, (const char* path, mode_t mode), (path, mode), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, mkdirat, (int folder, const char* path, mode_t mode), (folder, path, mode), noexcept,
+             folder, path)
+SLUICE_NAMED(int, mkfifo, (const char* path, mode_t mode), (path, mode), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, mkfifoat, (int folder, const char* path, mode_t mode), (folder, path, mode), noexcept,
+             folder, path)
+SLUICE_NAMED(int, mknod, (const char* path, mode_t mode, dev_t device), (path, mode, device), noexcept,
+             AT_FDCWD, path)
+SLUICE_NAMED(int, mknodat, (int folder, const char* path, mode_t mode, dev_t device),
+             (folder, path, mode, device), noexcept, folder, path)
+SLUICE_NAMED(int, symlink, (const char* to, const char* path), (to, path), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, symlinkat, (const char* to, int folder, const char* path), (to, folder, path), noexcept,
+             folder, path)
+SLUICE_NAMED(ssize_t, getxattr, (const char* path, const char* name, void* out, size_t size),
+             (path, name, out, size), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(ssize_t, lgetxattr, (const char* path, const char* name, void* out, size_t size),
+             (path, name, out, size), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(ssize_t, listxattr, (const char* path, char* out, size_t size), (path, out, size), noexcept,
+             AT_FDCWD, path)
+SLUICE_NAMED(ssize_t, llistxattr, (const char* path, char* out, size_t size), (path, out, size), noexcept,
+             AT_FDCWD, path)
+SLUICE_NAMED(int, removexattr, (const char* path, const char* name), (path, name), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, lremovexattr, (const char* path, const char* name), (path, name), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, lsetxattr, (const char* path, const char* name, const void* value, size_t size, int flags),
+             (path, name, value, size, flags), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, statfs, (const char* path, struct statfs* out), (path, out), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, statfs64, (const char* path, struct statfs64* out), (path, out), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, statvfs, (const char* path, struct statvfs* out), (path, out), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, statvfs64, (const char* path, struct statvfs64* out), (path, out), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(long, pathconf, (const char* path, int name), (path, name), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, inotify_add_watch, (int fd, const char* path, uint32_t mask), (fd, path, mask), noexcept,
+             AT_FDCWD, path)
+SLUICE_NAMED(char*, realpath, (const char* path, char* out), (path, out), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(char*, canonicalize_file_name, (const char* path), (path), noexcept, AT_FDCWD, path)
+
+// A whole folder, or more.
+SLUICE_WHOLE(int, rmdir, (const char* path), (path), noexcept)
+SLUICE_WHOLE(DIR*, opendir, (const char* path), (path), )
+SLUICE_WHOLE(DIR*, fdopendir, (int fd), (fd), )
+SLUICE_WHOLE(void, rewinddir, (DIR * folder), (folder), noexcept)
+SLUICE_WHOLE(ssize_t, getdents64, (int fd, void* out, size_t size), (fd, out, size), noexcept)
+using Entries = dirent***;
+using Keeps = int (*)(const dirent*);
+using Compares = int (*)(const dirent**, const dirent**);
+SLUICE_WHOLE(int, scandir, (const char* path, Entries out, Keeps keeps, Compares compares),
+             (path, out, keeps, compares), )
+SLUICE_WHOLE(int, scandirat, (int folder, const char* path, Entries out, Keeps keeps, Compares compares),
+             (folder, path, out, keeps, compares), )
+SLUICE_WHOLE(int, ftw, (const char* path, __ftw_func_t each, int descriptors), (path, each, descriptors), )
+SLUICE_WHOLE(int, nftw, (const char* path, __nftw_func_t each, int descriptors, int flags),
+             (path, each, descriptors, flags), )
+SLUICE_WHOLE(FTS*, fts_open, (char* const* paths, int flags, int (*compares)(const FTSENT**, const FTSENT**)),
+             (paths, flags, compares), )
+SLUICE_WHOLE(int, glob, (const char* pattern, int flags, int (*failed)(const char*, int), glob_t* out),
+             (pattern, flags, failed, out), )
+SLUICE_WHOLE(int, bind, (int fd, __CONST_SOCKADDR_ARG address, socklen_t size), (fd, address, size), noexcept)
+SLUICE_ALIAS(int, scandir64, scandir,
+             (const char*, dirent64***, int (*)(const dirent64*),
+              int (*)(const dirent64**, const dirent64**)));
+SLUICE_ALIAS(int, scandirat64, scandirat,
+             (int, const char*, dirent64***, int (*)(const dirent64*),
+              int (*)(const dirent64**, const dirent64**)));
+SLUICE_ALIAS(int, ftw64, ftw, (const char*, __ftw64_func_t, int));
+SLUICE_ALIAS(int, nftw64, nftw, (const char*, __nftw64_func_t, int, int));
+SLUICE_ALIAS(int, glob64, glob, (const char*, int, int (*)(const char*, int), glob64_t*));
+
+// New files do not get these bits; the kernel tells them only to who changes them.
+SLUICE_EXPORT mode_t umask(mode_t mask) noexcept {
+  const mode_t out = SLUICE_NEXT(umask)(mask);
+  sluice::set_umask(mask);
+  return out;
+}

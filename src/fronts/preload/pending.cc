@@ -1,0 +1,169 @@
+#include "fronts/preload/pending.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "fronts/preload/file.h"
+#include "pipeline/area.h"
+#include "pipeline/tell.h"
+#include "stages/smallfiles/standin.h"
+
+namespace sluice::preload {
+namespace {
+
+constexpr int most_waits = 100000;  // for the keeper, a tenth of a millisecond each
+
+// The area where anything is pending; null else.
+Area* area_with_pending() {
+  Area* area = this_area();
+  return area != nullptr && has_pending(*area) ? area : nullptr;
+}
+
+// The kernel's own names of descriptors lead to the stand-ins.
+bool is_kernels(const char* path) {
+  return std::strncmp(path, "/proc/", 6) == 0 || std::strncmp(path, "/dev/", 5) == 0;
+}
+
+// The one of that path, with its lock; null where there is none.
+Pending* find_named(Area& area, int folder, const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  const std::string_view name = slash == nullptr ? path : slash + 1;
+  char parent[longest_path] = ".";
+  if (slash != nullptr) {
+    const std::size_t size = slash == path ? 1 : static_cast<std::size_t>(slash - path);
+    if (size >= sizeof parent) {
+      return nullptr;
+    }
+    std::memcpy(parent, path, size);
+    parent[size] = 0;
+  }
+  struct stat found {};
+  if (name.empty() || syscall(SYS_newfstatat, folder, parent, &found, 0) != 0) {
+    return nullptr;
+  }
+  return find_pending(area, {.device = found.st_dev, .inode = found.st_ino}, name);
+}
+
+// Another process has it open: the keeper makes it a file, and that process goes on with it.
+void ask_keeper(Area& area, Pending& file) {
+  file.asked.store(1);
+  const std::uint32_t number = number_of(area, file);
+  give_lock_back(file.lock);
+  if (!tell_keeper(area, {.kind = KeeperMessage::lend, .buffer = number, .generation = 0, .process = 0},
+                   -1)) {
+    return;
+  }
+  for (int i = 0; i < most_waits && file.asked.load() != 0 && keeper_lives(area); ++i) {
+    const timespec time{.tv_sec = 0, .tv_nsec = 100000};
+    syscall(SYS_nanosleep, &time, nullptr);
+  }
+}
+
+void put_down_one(Area& area, Pending& file) {
+  if (file.state == Pending::lent) {
+    give_lock_back(file.lock);
+    return;
+  }
+  if (!is_left(file)) {
+    if (file.process != this_process().id) {
+      ask_keeper(area, file);
+      return;
+    }
+    const int fd = file.descriptor;
+    give_lock_back(file.lock);
+    settle(fd, SLUICE_SETTLE_RETIRE);
+    return;
+  }
+  const int in = open_folder(file);
+  if (in >= 0) {
+    const PutDown put = put_down(area, file, in);
+    real.close(in);
+    if (put.error == 0) {
+      real.close(put.fd);
+      if (put.beside) {
+        say_beside(file.path(), put.name.data());
+      }
+      end_pending(area, file);
+    }
+  }
+  give_lock_back(file.lock);
+}
+
+bool is_link(int folder, const char* path) {
+  struct stat found {};
+  return syscall(SYS_newfstatat, folder, path, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(found.st_mode);
+}
+
+}  // namespace
+
+void put_down_name(int folder, const char* path) {
+  Area* area = area_with_pending();
+  if (area == nullptr || path == nullptr) [[likely]] {
+    return;
+  }
+  const int saved = errno;
+  if (is_kernels(path)) {
+    settle_all(SLUICE_SETTLE_SHARE);
+  } else if (Pending* file = find_named(*area, folder, path); file != nullptr) {
+    put_down_one(*area, *file);
+  } else if (is_link(folder, path)) {
+    put_down_all();  // wherever it leads
+  }
+  errno = saved;
+}
+
+void put_down_all() {
+  Area* area = area_with_pending();
+  if (area == nullptr) [[likely]] {
+    return;
+  }
+  const int saved = errno;
+  const std::uint32_t pass = new_pass(*area);
+  for (std::uint32_t bucket = 0; bucket < pending_buckets; ++bucket) {
+    if (area->buckets()[bucket].load(std::memory_order_relaxed) == 0) {
+      continue;
+    }
+    while (Pending* file = take_pending(*area, bucket, pass)) {
+      put_down_one(*area, *file);
+    }
+  }
+  errno = saved;
+}
+
+bool drop_name(int folder, const char* path) {
+  Area* area = area_with_pending();
+  if (area == nullptr || path == nullptr) [[likely]] {
+    return false;
+  }
+  const int saved = errno;
+  Pending* file = find_named(*area, folder, path);
+  errno = saved;
+  if (file == nullptr) {
+    return false;
+  }
+  const bool gone = file->state == Pending::closed && file->begun == 0;
+  if (gone) {
+    end_pending(*area, *file);
+    area->pending_dropped.fetch_add(1, std::memory_order_relaxed);
+  }
+  give_lock_back(file->lock);
+  return gone;
+}
+
+int open_native(int folder, const char* path, int flags, mode_t mode) {
+  put_down_name(folder, path);
+  // A folder may be read by its descriptor, unseen.
+  if ((flags & (O_TMPFILE | O_PATH)) == O_DIRECTORY) {
+    put_down_all();
+  }
+  return real.openat(folder, path, flags, mode);
+}
+
+}  // namespace sluice::preload

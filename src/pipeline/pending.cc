@@ -1,0 +1,464 @@
+#include "pipeline/pending.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "pipeline/area.h"
+#include "pipeline/tell.h"
+
+// Bare system calls: in a program these are calls of Sluice's, which pass no stage.
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t unit = 64;  // what a number counts
+constexpr int soon = 1;             // milliseconds that somebody with a file's lock is waited for at a time
+constexpr int most_waits = 10000;
+constexpr std::uint64_t least_room = 512;
+
+// Where this process adds. A child begins a block of its own.
+struct Arena {
+  std::atomic<std::uint32_t> lock = 0;
+  pid_t process = 0;
+  std::uint32_t block = 0;  // and one
+  std::uint64_t used = 0;
+};
+constinit Arena arena;
+
+class IndexLock {
+ public:
+  explicit IndexLock(Area& area) : area_(area), taken_(take_lock(area.pending_lock, this_thread())) {}
+  IndexLock(const IndexLock&) = delete;
+  IndexLock& operator=(const IndexLock&) = delete;
+  ~IndexLock() {
+    if (taken_ == Locked::yes) {
+      give_lock_back(area_.pending_lock);
+    }
+  }
+  // Not in a handler that interrupted who has it.
+  explicit operator bool() const { return taken_ == Locked::yes; }
+
+ private:
+  Area& area_;
+  Locked taken_;
+};
+
+constexpr std::uint64_t rounded(std::uint64_t bytes) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+std::uint64_t offset_of(const Area& area, const void* memory) {
+  return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(memory) -
+                                    reinterpret_cast<const std::byte*>(&area));
+}
+
+// The block that an offset is in, and one.
+std::uint32_t block_at(const Area& area, std::uint64_t offset) {
+  return static_cast<std::uint32_t>((offset - area.blocks) / block_stride + 1);
+}
+
+PendingBlock& head_of(Area& area, std::uint32_t block) {
+  return *area.at<PendingBlock>(area.blocks + (block - 1) * block_stride);
+}
+
+std::uint32_t bucket_of(const FolderId& folder, std::string_view name) {
+  const std::uint64_t hash = path_hash(name) ^ (folder.inode * 0x9e3779b97f4a7c15) ^ folder.device;
+  return static_cast<std::uint32_t>((hash ^ (hash >> 29)) & (pending_buckets - 1));
+}
+
+// A block to add to. REQUIRES: the arena's lock.
+bool begin_block(Area& area) {
+  if (arena.process == this_process().id && arena.block != 0) {
+    head_of(area, arena.block).full.store(1);
+  }
+  arena.block = 0;
+  const std::uint32_t block = area.take_block();
+  if (area.pending_blocks.load() * 2 >= area.block_count || block == 0) {
+    area.pending_hurry.store(1);
+    tell_keeper(area, {.kind = KeeperMessage::home, .buffer = 0, .generation = 0, .process = 0}, -1);
+  }
+  if (block == 0) {
+    return false;
+  }
+  PendingBlock& head = head_of(area, block);
+  head.live = 0;
+  head.full = 0;
+  head.first = 0;
+  head.process = this_process().id;
+  head.started = this_process().started;
+  area.pending_blocks.fetch_add(1);
+  area.block_states[block - 1].state.store(3);
+  arena.process = this_process().id;
+  arena.block = block;
+  arena.used = block_head_bytes;
+  return true;
+}
+
+// So many bytes in a block, which lives as long as they do; 0 where there are none. REQUIRES: the arena's
+// lock.
+std::uint64_t allocate(Area& area, std::uint64_t bytes) {
+  const std::uint64_t wanted = rounded(bytes);
+  if (wanted > block_bytes) {
+    return 0;
+  }
+  const bool ours = arena.process == this_process().id && arena.block != 0;
+  if ((!ours || arena.used + wanted > block_stride) && !begin_block(area)) {
+    return 0;
+  }
+  const std::uint64_t out = area.blocks + (arena.block - 1) * block_stride + arena.used;
+  arena.used += wanted;
+  head_of(area, arena.block).live.fetch_add(1);
+  return out;
+}
+
+// The last that was allocated can become larger where it is. REQUIRES: the arena's lock.
+bool extend(Area& area, std::uint64_t offset, std::uint64_t room, std::uint64_t wanted) {
+  if (arena.process != this_process().id || arena.block == 0) {
+    return false;
+  }
+  const std::uint64_t begin = area.blocks + (arena.block - 1) * block_stride;
+  const std::uint64_t more = rounded(wanted) - rounded(room);
+  if (offset + rounded(room) != begin + arena.used || arena.used + more > block_stride) {
+    return false;
+  }
+  arena.used += more;
+  return true;
+}
+
+void release(Area& area, std::uint64_t offset) {
+  if (offset != 0) {
+    head_of(area, block_at(area, offset)).live.fetch_sub(1);
+  }
+}
+
+bool is_home(const Pending& file) {
+  const std::uint32_t state = file.state.load(std::memory_order_acquire);
+  return state == Pending::home || state == Pending::unused;
+}
+
+// Whether there is another of the same name. REQUIRES: the index's lock.
+bool is_known(Area& area, const Pending& file) {
+  Pending* other = pending_at(area, area.buckets()[file.bucket].load(std::memory_order_acquire));
+  while (other != nullptr && (is_home(*other) || other->inode != file.inode || other->device != file.device ||
+                              other->own_name() != file.own_name())) {
+    other = pending_at(area, other->next.load(std::memory_order_acquire));
+  }
+  return other != nullptr;
+}
+
+void nap() {
+  const timespec time{.tv_sec = 0, .tv_nsec = 50000};
+  syscall(SYS_nanosleep, &time, nullptr);
+}
+
+// The first in a bucket that is meant, with its lock.
+template <class Meant>
+Pending* find(Area& area, std::uint32_t bucket, Meant meant) {
+  for (int waits = 0; waits < most_waits; ++waits) {
+    {
+      const IndexLock index(area);
+      if (!index) {
+        return nullptr;
+      }
+      Pending* file = pending_at(area, area.buckets()[bucket].load(std::memory_order_acquire));
+      while (file != nullptr && (is_home(*file) || !meant(*file))) {
+        file = pending_at(area, file->next.load(std::memory_order_acquire));
+      }
+      if (file == nullptr) {
+        return nullptr;
+      }
+      const Locked locked = take_lock(file->lock, this_thread(), soon);
+      if (locked == Locked::already) {
+        return nullptr;
+      }
+      if (locked == Locked::yes) {
+        if (!is_home(*file)) {
+          return file;
+        }
+        give_lock_back(file->lock);
+        continue;
+      }
+    }
+    nap();
+  }
+  return nullptr;
+}
+
+int write_all(Area& area, const Pending& file, int fd) {
+  const std::uint64_t length = file.length;
+  const auto* bytes = area.at<std::byte>(file.data);
+  std::uint64_t done = 0;
+  while (done < length) {
+    const long moved = syscall(SYS_pwrite64, fd, bytes + done, length - done, done);
+    if (moved <= 0 && errno != EINTR) {
+      return moved < 0 ? errno : EIO;
+    }
+    done += moved > 0 ? static_cast<std::uint64_t>(moved) : 0;
+  }
+  return 0;
+}
+
+// Whether a file is what somebody who was killed had begun to put down: the beginning of ours.
+bool is_begun(Area& area, const Pending& file, int fd) {
+  struct stat found {};
+  if (syscall(SYS_fstat, fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_nlink != 1 ||
+      static_cast<std::uint64_t>(found.st_size) > file.length) {
+    return false;
+  }
+  const auto* bytes = area.at<std::byte>(file.data);
+  char piece[4096];
+  for (long at = 0; at < found.st_size;) {
+    const long got = syscall(SYS_pread64, fd, piece, sizeof piece, at);
+    if (got <= 0 || std::memcmp(piece, bytes + at, static_cast<std::size_t>(got)) != 0) {
+      return false;
+    }
+    at += got;
+  }
+  return true;
+}
+
+// What a new file is opened with, to be as the program has it.
+int make_flags(const Pending& file) {
+  return (file.flags & ~O_TRUNC) | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+}
+
+int make_file(Area& area, Pending& file, int folder, PutDown& out) {
+  // A name is a string only in the path.
+  const char* name = file.path() + file.name;
+  const bool again = file.begun.exchange(1) != 0;
+  int fd = static_cast<int>(syscall(SYS_openat, folder, name, make_flags(file), file.mode));
+  if (fd >= 0 || errno != EEXIST) {
+    return fd;
+  }
+  if (again) {
+    const auto there =
+        static_cast<int>(syscall(SYS_openat, folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    if (there >= 0 && is_begun(area, file, there)) {
+      const int flags = file.flags & ~(O_CREAT | O_EXCL | O_TRUNC);
+      fd = static_cast<int>(syscall(SYS_openat, folder, name, flags | O_NOFOLLOW | O_CLOEXEC));
+    }
+    if (there >= 0) {
+      syscall(SYS_close, there);
+    }
+    if (fd >= 0) {
+      return fd;
+    }
+  }
+  out.beside = true;
+  for (int i = 1; i < 100 && fd < 0; ++i) {
+    char number[16] = "";
+    if (i > 1) {
+      std::snprintf(number, sizeof number, ".%d", i);
+    }
+    std::snprintf(out.name.data(), out.name.size(), "%.220s.sluice-recovered%s", name, number);
+    fd = static_cast<int>(syscall(SYS_openat, folder, out.name.data(), make_flags(file), file.mode));
+    if (fd < 0 && errno != EEXIST) {
+      break;
+    }
+  }
+  return fd;
+}
+
+}  // namespace
+
+std::uint32_t number_of(Area& area, const Pending& file) {
+  return static_cast<std::uint32_t>((offset_of(area, &file) - area.blocks) / unit);
+}
+
+// Nothing is at the beginning of a block but its head, so that 0 is no file's.
+Pending* pending_at(Area& area, std::uint32_t number) {
+  const std::uint64_t offset = area.blocks + number * unit;
+  return number == 0 || offset + sizeof(Pending) > area.bytes ? nullptr : area.at<Pending>(offset);
+}
+
+bool has_pending(const Area& area) {
+  return area.pending_live.load(std::memory_order_relaxed) != 0;
+}
+
+Pending* find_pending(Area& area, const FolderId& folder, std::string_view name) {
+  return find(area, bucket_of(folder, name), [&](const Pending& file) {
+    return file.inode == folder.inode && file.device == folder.device && file.own_name() == name;
+  });
+}
+
+std::uint32_t new_pass(Area& area) {
+  return area.pending_passes.fetch_add(1) + 1;
+}
+
+Pending* take_pending(Area& area, std::uint32_t bucket, std::uint32_t pass) {
+  Pending* file = find(area, bucket, [&](const Pending& one) { return one.pass != pass; });
+  if (file != nullptr) {
+    file->pass = pass;
+  }
+  return file;
+}
+
+Pending* add_pending(Area& area, const FolderId& folder, std::string_view path) {
+  const Process& process = this_process();
+  if (take_lock(arena.lock, this_thread()) != Locked::yes) {
+    return nullptr;
+  }
+  const std::uint64_t offset = allocate(area, sizeof(Pending) + path.size() + 1);
+  if (offset == 0) {
+    give_lock_back(arena.lock);
+    return nullptr;
+  }
+  PendingBlock& head = head_of(area, arena.block);
+  auto* file = new (area.at<Pending>(offset)) Pending;
+  file->lock = static_cast<std::uint32_t>(this_thread());
+  file->device = folder.device;
+  file->inode = folder.inode;
+  file->process = process.id;
+  file->started = process.started;
+  file->path_size = static_cast<std::uint32_t>(path.size());
+  file->name = static_cast<std::uint32_t>(path.rfind('/') + 1);
+  std::memcpy(file->path(), path.data(), path.size());
+  file->path()[path.size()] = 0;
+  file->bucket = bucket_of(folder, file->own_name());
+  file->state.store(Pending::open, std::memory_order_release);
+  file->sibling = head.first;
+  head.first = number_of(area, *file);
+  give_lock_back(arena.lock);
+  const IndexLock index(area);
+  // Somebody was faster; or a handler is in the middle of somebody who looks for one.
+  if (!index || is_known(area, *file)) {
+    file->state.store(Pending::home);
+    release(area, offset);
+    give_lock_back(file->lock);
+    return nullptr;
+  }
+  std::atomic<std::uint32_t>& first = area.buckets()[file->bucket];
+  file->next.store(first.load(), std::memory_order_release);
+  area.pending_live.fetch_add(1);
+  first.store(number_of(area, *file), std::memory_order_release);
+  area.pending_made.fetch_add(1, std::memory_order_relaxed);
+  return file;
+}
+
+bool make_room(Area& area, Pending& file, std::uint64_t bytes) {
+  if (bytes <= file.room) {
+    return true;
+  }
+  if (take_lock(arena.lock, this_thread()) != Locked::yes) {
+    return false;
+  }
+  // What grows is likely to grow again.
+  const std::uint64_t wanted = rounded(std::max(bytes, file.room == 0 ? least_room : 2 * file.room));
+  const std::uint64_t before = file.data;
+  bool good = before != 0 && extend(area, before, file.room, wanted);
+  if (!good) {
+    const std::uint64_t offset = allocate(area, wanted);
+    good = offset != 0;
+    if (good) {
+      if (file.length > 0) {
+        std::memcpy(area.at<std::byte>(offset), area.at<std::byte>(before), file.length);
+      }
+      file.data.store(offset, std::memory_order_release);
+      release(area, before);
+    }
+  }
+  file.room = good ? wanted : file.room;
+  give_lock_back(arena.lock);
+  return good;
+}
+
+void end_pending(Area& area, Pending& file) {
+  file.state.store(Pending::home, std::memory_order_release);
+  release(area, file.data);
+  release(area, offset_of(area, &file));
+  area.pending_live.fetch_sub(1);
+}
+
+bool is_left(const Pending& file) {
+  return file.state == Pending::closed ||
+         (file.state == Pending::open && process_start(file.process) != file.started);
+}
+
+void free_pending_blocks(Area& area) {
+  for (std::uint32_t block = 1; block <= area.block_count; ++block) {
+    if (area.block_states[block - 1].state.load() != 3) {
+      continue;
+    }
+    PendingBlock& head = head_of(area, block);
+    if (head.live != 0 || (head.full == 0 && process_start(head.process) == head.started)) {
+      continue;
+    }
+    const IndexLock index(area);
+    bool busy = !index;
+    for (Pending* file = pending_at(area, head.first); file != nullptr && !busy;
+         file = pending_at(area, file->sibling)) {
+      // Somebody who waits for its lock has the index's, and nobody finds it afterwards.
+      busy = take_lock(file->lock, this_thread(), soon) != Locked::yes;
+      if (busy) {
+        break;
+      }
+      std::atomic<std::uint32_t>* link = &area.buckets()[file->bucket];
+      const std::uint32_t number = number_of(area, *file);
+      while (link->load() != number && link->load() != 0) {
+        link = &pending_at(area, link->load())->next;
+      }
+      if (link->load() == number) {
+        link->store(file->next.load());
+      }
+      give_lock_back(file->lock);
+    }
+    if (!busy) {
+      head.first = 0;
+      area.pending_blocks.fetch_sub(1);
+      area.free_block(block);
+    }
+  }
+}
+
+PutDown put_down(Area& area, Pending& file, int folder) {
+  PutDown out;
+  out.fd = make_file(area, file, folder, out);
+  if (out.fd < 0) {
+    out.error = errno;
+    return out;
+  }
+  out.error = write_all(area, file, out.fd);
+  if (out.error != 0) {
+    syscall(SYS_unlinkat, folder, out.beside ? out.name.data() : file.path() + file.name, 0);
+    syscall(SYS_close, out.fd);
+    file.begun = 0;
+    out.fd = -1;
+    return out;
+  }
+  if ((file.mode & this_umask()) != 0) {
+    syscall(SYS_fchmod, out.fd, file.mode);
+  }
+  const timespec time{.tv_sec = file.changed / 1000000000, .tv_nsec = file.changed % 1000000000};
+  const timespec times[2] = {time, time};
+  syscall(SYS_utimensat, out.fd, nullptr, times, 0);
+  area.pending_bytes.fetch_add(file.length, std::memory_order_relaxed);
+  return out;
+}
+
+int open_folder(const Pending& file, bool any) {
+  char path[4096];
+  const std::size_t size = file.name > 1 ? file.name - 1 : 1;  // the root's ends in '/'
+  if (size >= sizeof path) {
+    return -1;
+  }
+  std::memcpy(path, file.path(), size);
+  path[size] = 0;
+  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat found {};
+  if (fd >= 0 && !any &&
+      (syscall(SYS_fstat, fd, &found) != 0 || found.st_dev != file.device || found.st_ino != file.inode)) {
+    syscall(SYS_close, fd);
+    errno = ENOENT;
+    return -1;
+  }
+  return fd;
+}
+
+}  // namespace sluice

@@ -1,0 +1,158 @@
+#include "pipeline/process.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "pipeline/area.h"
+
+// Bare system calls: in a program these are calls of Sluice's, which pass no stage.
+namespace sluice {
+
+thread_local constinit pid_t known_thread = 0;
+
+namespace {
+
+constinit Process process;
+constinit std::atomic<mode_t> mask = 0;
+
+constexpr int spins = 200;
+constexpr long nap = 50000;  // nanoseconds
+
+// What /proc/ID/stat says behind the name: 0 or more characters.
+std::size_t read_stat(pid_t id, char* out, std::size_t size) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", id);
+  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
+  if (fd < 0) {
+    return 0;
+  }
+  const ssize_t got = syscall(SYS_read, fd, out, size - 1);
+  syscall(SYS_close, fd);
+  out[got > 0 ? got : 0] = 0;
+  // The name is in parentheses and may have some itself.
+  const char* end = std::strrchr(out, ')');
+  if (end == nullptr) {
+    return 0;
+  }
+  std::memmove(out, end + 1, std::strlen(end + 1) + 1);
+  return std::strlen(out);
+}
+
+bool is_dead(const char* stat) {
+  return stat[1] == 'Z' || stat[1] == 'X';
+}
+
+// Whether a thread can still give its lock back.
+bool thread_lives(std::uint32_t thread) {
+  const auto id = static_cast<pid_t>(thread);
+  if (syscall(SYS_kill, id, 0) != 0 && errno == ESRCH) {
+    return false;
+  }
+  char text[1024];
+  return read_stat(id, text, sizeof text) == 0 || !is_dead(text);
+}
+
+void look() {
+  known_thread = 0;
+  process.id = static_cast<pid_t>(syscall(SYS_getpid));
+  const Area* area = this_area();
+  // In another space of numbers nobody could tell whether this process lives.
+  const bool known = area != nullptr && area->process_space == process_space();
+  process.started = known ? process_start(process.id) : 0;
+}
+
+// There is no other way to ask for it than to change it.
+mode_t umask_of_process() {
+  char text[4096];
+  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC));
+  const ssize_t got = fd < 0 ? 0 : syscall(SYS_read, fd, text, sizeof text - 1);
+  if (fd >= 0) {
+    syscall(SYS_close, fd);
+  }
+  text[got > 0 ? got : 0] = 0;
+  const char* found = std::strstr(text, "\nUmask:");
+  return found == nullptr ? 077 : static_cast<mode_t>(std::strtoul(found + 7, nullptr, 8));
+}
+
+}  // namespace
+
+pid_t look_up_thread() {
+  known_thread = static_cast<pid_t>(syscall(SYS_gettid));
+  return known_thread;
+}
+
+const Process& this_process() {
+  return process;
+}
+
+void begin_process() {
+  static std::atomic<bool> done = false;
+  if (!done.exchange(true)) {
+    look();
+    set_umask(umask_of_process());
+    pthread_atfork(nullptr, nullptr, look);
+  }
+}
+
+mode_t this_umask() {
+  return mask.load(std::memory_order_relaxed);
+}
+void set_umask(mode_t value) {
+  mask.store(value & 0777, std::memory_order_relaxed);
+}
+
+Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patience) {
+  const auto self = static_cast<std::uint32_t>(thread);
+  int turns = 0;
+  for (;;) {
+    std::uint32_t holder = 0;
+    if (lock.compare_exchange_strong(holder, self, std::memory_order_acquire)) [[likely]] {
+      return Locked::yes;
+    }
+    if (holder == self) {
+      return Locked::already;
+    }
+    if (++turns <= spins) {
+      __builtin_ia32_pause();
+      continue;
+    }
+    if (!thread_lives(holder)) {
+      lock.compare_exchange_strong(holder, 0);
+      continue;
+    }
+    if (patience > 0 && (turns - spins) * nap > static_cast<std::int64_t>(patience) * 1000000) {
+      return Locked::no;
+    }
+    const timespec time{.tv_sec = 0, .tv_nsec = nap};
+    syscall(SYS_nanosleep, &time, nullptr);
+  }
+}
+
+std::uint64_t process_start(pid_t process) {
+  char text[1024];
+  if (read_stat(process, text, sizeof text) == 0 || is_dead(text)) {
+    return 0;
+  }
+  // The 20th word from the state on.
+  const char* at = text;
+  for (int i = 0; i < 20 && at != nullptr; ++i) {
+    at = std::strchr(at + (i == 0 ? 0 : 1), ' ');
+  }
+  return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
+}
+
+std::uint64_t process_space() {
+  struct stat found {};
+  return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &found, 0) == 0 ? found.st_ino : 0;
+}
+
+}  // namespace sluice

@@ -1,0 +1,53 @@
+// Who a thread and a process are to the others of a run, without a system call each time; and locks that
+// outlive whoever had them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace sluice {
+
+// This thread.
+__attribute__((tls_model("initial-exec"))) extern thread_local constinit pid_t known_thread;
+pid_t look_up_thread();
+inline pid_t this_thread() {
+  return known_thread != 0 ? known_thread : look_up_thread();
+}
+
+struct Process {
+  pid_t id = 0;
+  std::uint64_t started = 0;  // as the kernel counts; 0 = nobody could tell whether it lives
+};
+const Process& this_process();
+// Once a process, before the others; a second time it is no matter.
+void begin_process();
+
+// When a process was started, in the kernel's ticks; 0 where there is none, or it has ended.
+std::uint64_t process_start(pid_t process);
+// In which numbers of processes mean the same.
+std::uint64_t process_space();
+
+// Bits that new files of this process do not get.
+mode_t this_umask();
+void set_umask(mode_t mask);
+
+// A lock in shared memory is the number of the thread that has it; 0 = nobody. A thread that is interrupted
+// while it has it may come again in a signal's handler.
+enum class Locked : std::uint8_t { yes, already, no };
+Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patience);
+// Waits until nobody who lives has it; `patience` in milliseconds, 0 = for ever.
+inline Locked take_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patience = 0) {
+  std::uint32_t nobody = 0;
+  if (lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(thread), std::memory_order_acquire))
+      [[likely]] {
+    return Locked::yes;
+  }
+  return wait_for_lock(lock, thread, patience);
+}
+inline void give_lock_back(std::atomic<std::uint32_t>& lock) {
+  lock.store(0, std::memory_order_release);
+}
+
+}  // namespace sluice

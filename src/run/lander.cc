@@ -1,0 +1,208 @@
+#include "run/lander.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/files.h"
+
+namespace sluice {
+namespace {
+
+using Outcome = Recovered::Outcome;
+
+constexpr std::size_t most_folders = 4096;   // that are held open
+constexpr std::int64_t age = 5'000'000'000;  // nanoseconds, as long as ext4 keeps its journal open
+constexpr int patience = 1000;               // milliseconds for somebody who has a lock
+
+// All that are not home. Nobody else frees them.
+std::vector<Pending*> pending_of(Area& area) {
+  std::vector<Pending*> out;
+  take_lock(area.pending_lock, gettid());
+  for (const std::atomic<std::uint32_t>& bucket : area.buckets()) {
+    // No chain is longer than there are files.
+    std::uint32_t steps = 0;
+    for (Pending* file = pending_at(area, bucket); file != nullptr && steps < (1U << 24);
+         file = pending_at(area, file->next), ++steps) {
+      if (file->state != Pending::home && file->state != Pending::unused) {
+        out.push_back(file);
+      }
+    }
+  }
+  give_lock_back(area.pending_lock);
+  return out;
+}
+
+Recovered about(const Pending& file) {
+  Recovered out;
+  out.path = std::string(file.path(), file.path_size);
+  out.bytes = file.length;
+  return out;
+}
+
+std::int64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
+}  // namespace
+
+bool is_pending_left(Area& area) {
+  return !pending_of(area).empty();
+}
+
+std::vector<Recovered> list_pending(Area& area) {
+  std::vector<Recovered> out;
+  for (const Pending* file : pending_of(area)) {
+    out.push_back(about(*file));
+    out.back().why = "nobody has tried yet";
+  }
+  return out;
+}
+
+Lander::Lander(Area& area) : area_(area) {
+  begin_process();  // whose mask and numbers count
+}
+
+void Lander::know(UniqueFd folder) {
+  struct stat found {};
+  const std::lock_guard guard(mutex_);
+  if (folder && fstat(folder.get(), &found) == 0 && folders_.size() < most_folders) {
+    folders_.try_emplace({.device = found.st_dev, .inode = found.st_ino}, std::move(folder));
+  }
+}
+
+// By what it is, then by its path.
+UniqueFd Lander::folder_of(const Pending& file) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto known = folders_.find({.device = file.device, .inode = file.inode});
+        known != folders_.end()) {
+      struct stat found {};
+      if (fstat(known->second.get(), &found) == 0 && found.st_nlink > 0) {
+        return UniqueFd(fcntl(known->second.get(), F_DUPFD_CLOEXEC, 0));
+      }
+    }
+  }
+  return UniqueFd(open_folder(file, true));
+}
+
+// REQUIRES: its lock. With `keep` it stays open for the process that has it so.
+Recovered Lander::land_one(Pending& file, bool keep) {
+  Recovered out = about(file);
+  const UniqueFd folder = folder_of(file);
+  if (!folder) {
+    out.outcome = errno == ENOENT ? Outcome::dropped : Outcome::failed;
+    out.why = errno == ENOENT ? "its folder was removed" : std::strerror(errno);
+    if (errno == ENOENT) {
+      end_pending(area_, file);
+    }
+    return out;
+  }
+  const PutDown put = put_down(area_, file, folder.get());
+  if (put.error != 0) {
+    out.why = std::strerror(put.error);
+    return out;
+  }
+  UniqueFd fd(put.fd);
+  out.outcome = Outcome::written;
+  if (put.beside) {
+    out.outcome = Outcome::beside;
+    out.why = "somebody else has made a file of this name";
+    out.put = fmt::format("{}/{}", sluice::folder_of(out.path), put.name.data());
+  }
+  if (!keep) {
+    end_pending(area_, file);
+    return out;
+  }
+  if (file.flocked != 0) {
+    flock(fd.get(), static_cast<int>(file.flocked) | LOCK_NB);
+  }
+  struct stat found {};
+  fstat(fd.get(), &found);
+  file.own_device = found.st_dev;
+  file.own_inode = found.st_ino;
+  file.state.store(Pending::lent);
+  const std::lock_guard guard(mutex_);
+  lent_[number_of(area_, file)] = std::move(fd);
+  return out;
+}
+
+void Lander::lend(std::uint32_t number) {
+  Pending* file = pending_at(area_, number);
+  if (file == nullptr || file->asked == 0 || take_lock(file->lock, gettid(), patience) != Locked::yes) {
+    return;
+  }
+  if (file->state == Pending::open || file->state == Pending::closed) {
+    land_one(*file, !is_left(*file));
+  }
+  file->asked = 0;
+  give_lock_back(file->lock);
+}
+
+void Lander::give(std::uint32_t number, const UniqueFd& socket) {
+  UniqueFd fd;
+  {
+    const std::lock_guard guard(mutex_);
+    if (auto lent = lent_.extract(number); !lent.empty()) {
+      fd = std::move(lent.mapped());
+    }
+  }
+  char byte = 0;
+  iovec part{.iov_base = &byte, .iov_len = 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space = {};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  if (fd) {
+    header.msg_control = space.data();
+    header.msg_controllen = space.size();
+    cmsghdr* with = CMSG_FIRSTHDR(&header);
+    with->cmsg_level = SOL_SOCKET;
+    with->cmsg_type = SCM_RIGHTS;
+    with->cmsg_len = CMSG_LEN(sizeof(int));
+    const int number_passed = fd.get();
+    std::memcpy(CMSG_DATA(with), &number_passed, sizeof number_passed);
+  }
+  [[maybe_unused]] const ssize_t sent = sendmsg(socket.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+std::vector<Recovered> Lander::land(Which which, bool tell_all) {
+  std::vector<Pending*> files = pending_of(area_);
+  std::sort(files.begin(), files.end(), [](const Pending* a, const Pending* b) {
+    return std::tie(a->device, a->inode, a->changed, a) < std::tie(b->device, b->inode, b->changed, b);
+  });
+  const std::int64_t oldest = now() - age;
+  std::vector<Recovered> out;
+  for (Pending* file : files) {
+    if (which == Which::old && file->changed > oldest) {
+      continue;
+    }
+    if (take_lock(file->lock, gettid(), patience) != Locked::yes) {
+      continue;
+    }
+    const bool left = is_left(*file);
+    if (left || (which == Which::all && file->state == Pending::open)) {
+      Recovered one = land_one(*file, !left);
+      if (tell_all || one.outcome != Outcome::written) {
+        out.push_back(std::move(one));
+      }
+    } else if (file->state == Pending::lent && process_start(file->process) != file->started) {
+      end_pending(area_, *file);
+    }
+    give_lock_back(file->lock);
+  }
+  free_pending_blocks(area_);
+  return out;
+}
+
+}  // namespace sluice

@@ -1,0 +1,44 @@
+// Puts down files that are in the memory of a run alone (pipeline/pending.h): together, in the order in which
+// they were made, a folder after the other.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "base/sys.h"
+#include "run/recover.h"
+
+namespace sluice {
+
+class Lander {
+ public:
+  explicit Lander(Area& area);
+
+  // A folder in which the program makes files, whatever it is called later.
+  void know(UniqueFd folder);
+  // Another process wants a file that one has open: makes it, and keeps it for that one.
+  void lend(std::uint32_t number);
+  // That one comes for it, through a socket.
+  void give(std::uint32_t number, const UniqueFd& socket);
+
+  enum class Which { old, closed, all };
+  // Those that nobody has open, `old` for a while; `all` makes the others files, too, for who still has them.
+  // What went otherwise than it should, and with `tell_all` the others as well.
+  std::vector<Recovered> land(Which which, bool tell_all);
+
+ private:
+  Recovered land_one(Pending& file, bool keep);
+  UniqueFd folder_of(const Pending& file);
+
+  Area& area_;
+  std::mutex mutex_;  // of what follows
+  std::map<FolderId, UniqueFd> folders_;
+  std::map<std::uint32_t, UniqueFd> lent_;
+};
+
+// Whether any of an area is not home, and all that are not.
+bool is_pending_left(Area& area);
+std::vector<Recovered> list_pending(Area& area);
+
+}  // namespace sluice

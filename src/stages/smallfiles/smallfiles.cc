@@ -1,0 +1,482 @@
+// New files that are written once and are small stay in the memory of the run beyond their close
+// (pipeline/pending.h), and the keeper puts them down together. As long as that is so, the program's
+// descriptor is a stand-in, which nothing can be written to; whatever needs a file of the kernel's makes it
+// one first, and puts it in the descriptor's place.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "pipeline/area.h"
+#include "pipeline/parameters.h"
+#include "pipeline/pool.h"
+#include "pipeline/process.h"
+#include "pipeline/tell.h"
+#include "stages/smallfiles/standin.h"
+
+// Bare system calls: these are Sluice's own, which pass no stage.
+namespace sluice {
+namespace {
+
+constexpr std::memory_order relaxed = std::memory_order_relaxed;
+constexpr int unkept = O_APPEND | O_SYNC | O_DSYNC | O_DIRECT | O_TMPFILE | O_PATH | O_ASYNC;
+
+struct Settings {
+  std::int64_t largest = 256 * 1024;  // files that become larger are made at once
+  bool invents = false;               // a number for who asks what file it is
+};
+std::array<Settings, 64> all_settings;
+std::atomic<std::size_t> used_settings = 0;
+
+int start(const char* text, void** state, char* error, std::size_t error_size) {
+  Parameters parameters(text, error, error_size);
+  const std::size_t index = used_settings.fetch_add(1);
+  if (index >= all_settings.size()) {
+    return parameters.refuse("too many of them");
+  }
+  Settings& out = all_settings[index];
+  bool job = false;
+  while (parameters.next()) {
+    if (parameters.name == "level" && parameters.value == "job") {
+      job = true;
+    } else if (parameters.name == "level") {
+      return parameters.refuse("files that are kept beyond their close need level=job");
+    } else if (parameters.name == "identity" &&
+               (parameters.value == "true" || parameters.value == "invented")) {
+      out.invents = parameters.value == "invented";
+    } else if (parameters.name != "largest" || !parameters.number(out.largest) || out.largest < 1 ||
+               out.largest > static_cast<std::int64_t>(block_bytes / 2)) {
+      return parameters.refuse(
+          "smallfiles has level=job, largest=SIZE (1 to 512K) and identity=true or invented");
+    }
+  }
+  if (!job) {
+    parameters.name = "level";
+    parameters.value = "";
+    return parameters.refuse(
+        "say level=job: programs outside of this run see the files when it ends, not when they are closed");
+  }
+  *state = &out;
+  begin_process();
+  return 0;
+}
+
+// An open file. `file` is null where it is one of the kernel's.
+struct Open {
+  std::atomic<Pending*> file = nullptr;
+  std::int64_t position = 0;
+  std::int64_t largest = 0;
+  bool invents = false;
+};
+Pool<Open, 4096> opens;
+
+std::int64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
+// Folders in which this process has made files: they need be looked at once.
+struct KnownFolder {
+  std::atomic<std::uint64_t> inode = 0;
+  std::atomic<std::uint64_t> device = 0;
+};
+std::array<KnownFolder, 64> known_folders;
+
+// Whether files that are made in it are as we would say they are, and there is room; the keeper gets it,
+// under whatever name it may be later.
+bool is_good_folder(const Area& area, const char* parent, const FolderId& id) {
+  KnownFolder& known = known_folders[id.inode % known_folders.size()];
+  if (known.inode.load(relaxed) == id.inode && known.device.load(relaxed) == id.device) {
+    return true;
+  }
+  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat found {};
+  const bool good =
+      fd >= 0 && syscall(SYS_fstat, fd, &found) == 0 && found.st_ino == id.inode &&
+      found.st_dev == id.device && syscall(SYS_faccessat2, fd, ".", W_OK | X_OK, AT_EACCESS) == 0 &&
+      syscall(SYS_getxattr, parent, "system.posix_acl_default", nullptr, 0) < 0 &&
+      tell_keeper(area, {.kind = KeeperMessage::folder, .buffer = 0, .generation = 0, .process = 0}, fd);
+  if (fd >= 0) {
+    syscall(SYS_close, fd);
+  }
+  if (good) {
+    known.device.store(id.device, relaxed);
+    known.inode.store(id.inode, relaxed);
+  }
+  return good;
+}
+
+// Whether the text of a path names what the kernel would find: a component ".." may follow a link.
+bool is_plain(std::string_view path) {
+  return !path.empty() && path.back() != '/' && !path.starts_with("../") && path != ".." &&
+         path.find("/../") == std::string_view::npos && !path.ends_with("/..");
+}
+
+bool may_be_large(std::int64_t largest) {
+  rlimit limit{};
+  return syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) == 0 &&
+         limit.rlim_cur >= static_cast<rlim_t>(largest);
+}
+
+std::int64_t done(sluice_activity& activity, std::int64_t result) {
+  activity.error = 0;
+  return activity.result = result;
+}
+std::int64_t failed(sluice_activity& activity, int number) {
+  activity.error = number;
+  return activity.result = -1;
+}
+
+// A new file in memory, and its stand-in; null where it is better made by the kernel.
+Open* make_pending(Area& area, const Settings& settings, sluice_activity& activity) {
+  const std::string_view path = activity.path;
+  const std::size_t slash = path.rfind('/');
+  char parent[4096];
+  if (slash == std::string_view::npos || slash + 1 == path.size() || slash >= sizeof parent) {
+    return nullptr;
+  }
+  std::memcpy(parent, path.data(), slash == 0 ? 1 : slash);
+  parent[slash == 0 ? 1 : slash] = 0;
+  struct stat found {};
+  if (path.size() - slash - 1 > NAME_MAX || syscall(SYS_newfstatat, AT_FDCWD, parent, &found, 0) != 0 ||
+      !S_ISDIR(found.st_mode)) {
+    return nullptr;
+  }
+  const FolderId folder{.device = found.st_dev, .inode = found.st_ino};
+  const bool inherits = (found.st_mode & S_ISGID) != 0;
+  // Whoever else has it pending is heard of by who opens it for the kernel.
+  if (Pending* other = find_pending(area, folder, path.substr(slash + 1)); other != nullptr) {
+    give_lock_back(other->lock);
+    return nullptr;
+  }
+  struct stat there {};
+  if (syscall(SYS_newfstatat, AT_FDCWD, activity.path, &there, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT ||
+      !is_good_folder(area, parent, folder)) {
+    return nullptr;
+  }
+  const auto user = static_cast<uid_t>(syscall(SYS_geteuid));
+  if (user != area.user || inherits) {
+    return nullptr;
+  }
+  const int fd = take_standin((activity.flags & O_CLOEXEC) != 0);
+  Open* open = fd < 0 ? nullptr : opens.take();
+  Pending* file = open == nullptr ? nullptr : add_pending(area, folder, path);
+  if (file == nullptr) {
+    if (open != nullptr) {
+      opens.give_back(open);
+    }
+    if (fd >= 0) {
+      syscall(SYS_close, fd);
+    }
+    return nullptr;
+  }
+  file->mode = activity.mode & ~this_umask() & 07777;
+  file->flags = activity.flags & ~(O_EXCL | O_NOFOLLOW);
+  file->descriptor = fd;
+  file->changed = now();
+  give_lock_back(file->lock);
+  open->file.store(file);
+  open->position = 0;
+  open->largest = settings.largest;
+  open->invents = settings.invents;
+  done(activity, fd);
+  return open;
+}
+
+std::int64_t open_file(const Settings& settings, void** file_state, sluice_activity& activity,
+                       const sluice_next* next) {
+  Area* area = this_area();
+  const int access = activity.flags & O_ACCMODE;
+  if (area == nullptr || area->pending == 0 || area->over != 0 || activity.target == nullptr ||
+      this_process().started == 0 || (activity.flags & O_CREAT) == 0 || (activity.flags & unkept) != 0 ||
+      (access != O_WRONLY && access != O_RDWR) || !is_plain(activity.target) ||
+      !may_be_large(settings.largest)) {
+    return next->act(next, &activity);
+  }
+  *file_state = make_pending(*area, settings, activity);
+  return *file_state != nullptr ? activity.result : next->act(next, &activity);
+}
+
+// A call on a file that is pending, with its lock.
+struct Call {
+  Area& area;
+  Open& open;
+  Pending& file;
+  sluice_activity& activity;
+  const sluice_next* next;
+
+  [[nodiscard]] bool here() const { return activity.offset == SLUICE_AT_POSITION; }
+  [[nodiscard]] std::int64_t at() const { return here() ? open.position : activity.offset; }
+  void advance(std::int64_t bytes) const { open.position += here() ? bytes : 0; }
+  [[nodiscard]] std::int64_t pass() const { return next->act(next, &activity); }
+};
+
+// The kernel's file takes the place of the stand-in. 0, or errno.
+int take_over(const Call& call, int fd) {
+  syscall(SYS_lseek, fd, call.open.position, SEEK_SET);
+  const int standin = call.file.descriptor;
+  const long flags = syscall(SYS_fcntl, standin, F_GETFD);
+  const long moved = syscall(SYS_dup3, fd, standin, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
+  const int number = moved < 0 ? errno : 0;
+  syscall(SYS_close, fd);
+  if (number == 0) {
+    call.open.file.store(nullptr);
+    end_pending(call.area, call.file);
+  }
+  return number;
+}
+
+// Makes it a file of the kernel's. 0, or errno, and then it is as before.
+int become_real(const Call& call) {
+  Pending& file = call.file;
+  if (file.state == Pending::lent) {
+    const int fd = fetch_lent(call.area, file);
+    return fd < 0 ? errno : take_over(call, fd);
+  }
+  const int folder = open_folder(file);
+  if (folder < 0) {
+    return errno;
+  }
+  const PutDown put = put_down(call.area, file, folder);
+  syscall(SYS_close, folder);
+  if (put.error != 0) {
+    return put.error;
+  }
+  if (put.beside) {
+    say_beside(file.path(), put.name.data());
+  }
+  if (file.flocked != 0) {
+    syscall(SYS_flock, put.fd, file.flocked | LOCK_NB);
+  }
+  return take_over(call, put.fd);
+}
+
+// The same, and what was asked is for the kernel.
+std::int64_t pass_real(const Call& call) {
+  const int number = become_real(call);
+  return number != 0 ? failed(call.activity, number) : call.pass();
+}
+
+std::int64_t write_pending(const Call& call) {
+  sluice_activity& activity = call.activity;
+  const std::int64_t at = call.at();
+  const std::uint64_t length = activity.length;
+  if (length > static_cast<std::uint64_t>(call.open.largest) || at > call.open.largest ||
+      at + static_cast<std::int64_t>(length) > call.open.largest || activity.data == nullptr ||
+      !is_memory(activity.data, length)) {
+    return pass_real(call);
+  }
+  Pending& file = call.file;
+  const std::uint64_t begin = static_cast<std::uint64_t>(at);
+  const std::uint64_t end = begin + length;
+  if (length == 0) {
+    return done(activity, 0);
+  }
+  if (!make_room(call.area, file, end)) {
+    return pass_real(call);
+  }
+  auto* bytes = call.area.at<std::byte>(file.data);
+  const std::uint64_t before = file.length.load(relaxed);
+  if (begin > before) {
+    std::memset(bytes + before, 0, begin - before);
+  }
+  std::memcpy(bytes + begin, activity.data, length);
+  file.changed = now();
+  if (end > before) {
+    file.length.store(end, std::memory_order_release);
+  }
+  call.advance(static_cast<std::int64_t>(length));
+  return done(activity, static_cast<std::int64_t>(length));
+}
+
+std::int64_t read_pending(const Call& call) {
+  sluice_activity& activity = call.activity;
+  if ((call.file.flags & O_ACCMODE) != O_RDWR) {
+    return failed(activity, EBADF);
+  }
+  if (activity.length > 0 && (activity.data == nullptr || !is_memory(activity.data, activity.length))) {
+    return pass_real(call);
+  }
+  const auto at = static_cast<std::uint64_t>(call.at());
+  const std::uint64_t length = call.file.length.load(relaxed);
+  const std::uint64_t got = at >= length ? 0 : std::min(activity.length, length - at);
+  if (got > 0) {
+    std::memcpy(activity.data, call.area.at<std::byte>(call.file.data) + at, got);
+  }
+  call.advance(static_cast<std::int64_t>(got));
+  return done(activity, static_cast<std::int64_t>(got));
+}
+
+std::int64_t seek_pending(const Call& call) {
+  sluice_activity& activity = call.activity;
+  const std::int64_t from = activity.flags == SEEK_SET   ? 0
+                            : activity.flags == SEEK_CUR ? call.open.position
+                            : activity.flags == SEEK_END ? static_cast<std::int64_t>(call.file.length.load())
+                                                         : -1;
+  std::int64_t to = 0;
+  if (from < 0) {
+    return pass_real(call);
+  }
+  if (__builtin_add_overflow(from, activity.offset, &to) || to < 0) {
+    return failed(activity, EINVAL);
+  }
+  // How far a file can reach only its file system knows.
+  if (to > call.open.largest) {
+    return pass_real(call);
+  }
+  call.open.position = to;
+  return done(activity, to);
+}
+
+std::int64_t truncate_pending(const Call& call) {
+  Pending& file = call.file;
+  const std::uint64_t length = call.activity.length;
+  const std::uint64_t before = file.length.load(relaxed);
+  if (length > static_cast<std::uint64_t>(call.open.largest) || !make_room(call.area, file, length)) {
+    return pass_real(call);
+  }
+  if (length > before) {
+    std::memset(call.area.at<std::byte>(file.data) + before, 0, length - before);
+  }
+  file.changed = now();
+  file.length.store(length, std::memory_order_release);
+  return done(call.activity, 0);
+}
+
+void describe(const Call& call, struct stat& out) {
+  const Pending& file = call.file;
+  out = {};
+  out.st_dev = file.device;
+  // A number that no file system gives. Who remembers it finds another when it is a file of the kernel's.
+  out.st_ino = (std::uint64_t{1} << 62) | number_of(call.area, file);
+  out.st_mode = S_IFREG | file.mode;
+  out.st_nlink = 1;
+  out.st_uid = static_cast<uid_t>(syscall(SYS_geteuid));
+  out.st_gid = static_cast<gid_t>(syscall(SYS_getegid));
+  out.st_size = static_cast<off_t>(file.length.load(relaxed));
+  out.st_blksize = 4096;
+  out.st_blocks = (out.st_size + 511) / 512;
+  out.st_mtim = {.tv_sec = file.changed / 1000000000, .tv_nsec = file.changed % 1000000000};
+  out.st_atim = out.st_mtim;
+  out.st_ctim = out.st_mtim;
+}
+
+std::int64_t settle_pending(const Call& call) {
+  sluice_activity& activity = call.activity;
+  const int flags = activity.flags;
+  const bool lent = call.file.state == Pending::lent;
+  // Nobody else has it: whoever wants to makes it a file of the kernel's, which gets the lock.
+  if (!lent && flags == SLUICE_SETTLE_LOCK && activity.length != 0) {
+    const auto operation = static_cast<int>(activity.length) & ~LOCK_NB;
+    if (operation == LOCK_SH || operation == LOCK_EX || operation == LOCK_UN) {
+      call.file.flocked = operation == LOCK_UN ? 0 : static_cast<std::uint32_t>(operation);
+      return done(activity, 1);
+    }
+  }
+  const bool tells = flags == SLUICE_SETTLE_KIND || (flags == SLUICE_SETTLE_STAT && call.open.invents);
+  if (!lent && tells && is_memory(activity.data, sizeof(struct stat))) {
+    describe(call, *static_cast<struct stat*>(activity.data));
+    return done(activity, 1);
+  }
+  // Whoever lets go of it closes it, or ends: it is in the run's memory, whatever comes.
+  if ((flags & SLUICE_SETTLE_LEAVE) != 0 && (flags & SLUICE_SETTLE_SHARE) == 0) {
+    return done(activity, 0);
+  }
+  const int number = become_real(call);
+  return number != 0 ? failed(activity, number) : done(activity, 0);
+}
+
+void close_pending(const Call& call) {
+  call.open.file.store(nullptr);
+  if (call.file.state == Pending::lent) {
+    end_pending(call.area, call.file);  // the keeper lets go of it when it looks
+  } else {
+    call.file.state.store(Pending::closed, std::memory_order_release);
+  }
+}
+
+std::int64_t act_pending(const Call& call) {
+  if (call.activity.operation == SLUICE_CLOSE) {
+    close_pending(call);
+    return 0;
+  }
+  if (call.file.state == Pending::lent && call.activity.operation != SLUICE_SETTLE) {
+    return pass_real(call);
+  }
+  switch (call.activity.operation) {
+    case SLUICE_WRITE:
+      return write_pending(call);
+    case SLUICE_READ:
+      return read_pending(call);
+    case SLUICE_SEEK:
+      return seek_pending(call);
+    case SLUICE_TRUNCATE:
+      return truncate_pending(call);
+    case SLUICE_SETTLE:
+      return settle_pending(call);
+    default:
+      return pass_real(call);
+  }
+}
+
+std::int64_t act(void* state, void** file_state, sluice_activity* activity, const sluice_next* next) {
+  if (activity->operation == SLUICE_OPEN) {
+    return open_file(*static_cast<const Settings*>(state), file_state, *activity, next);
+  }
+  auto* open = static_cast<Open*>(*file_state);
+  if (open == nullptr) {
+    return next->act(next, activity);
+  }
+  const bool closes = activity->operation == SLUICE_CLOSE;
+  if (Pending* file = open->file.load(std::memory_order_acquire); file != nullptr) {
+    // In a handler that interrupted a call on the same file it goes on all the same: nobody else is in it.
+    take_lock(file->lock, this_thread());
+    const bool still = open->file.load(relaxed) == file;
+    const std::int64_t result = still ? act_pending({*this_area(), *open, *file, *activity, next}) : 0;
+    give_lock_back(file->lock);
+    if (still && !closes) {
+      return result;
+    }
+  }
+  if (closes) {
+    *file_state = nullptr;
+    opens.give_back(open);
+  }
+  return next->act(next, activity);
+}
+
+}  // namespace
+
+extern const sluice_stage stage_smallfiles = {
+    .size = sizeof(sluice_stage),
+    .version = SLUICE_STAGE_VERSION,
+    .name = "smallfiles",
+    .summary = "keeps new small files in memory beyond their close, and puts them down together",
+    .scope = "job",
+    .interference = "calls",
+    .state = "buffers",
+    .semantics = "relaxed",
+    .parameters =
+        "level= job: others see the files when the run ends; it has to be said\nlargest=256K files that "
+        "become "
+        "larger are made at once\nidentity=true invented: fstat() gives a number of its own, and does not "
+        "make it a "
+        "file",
+    .operations = SLUICE_ALL | SLUICE_BIT(SLUICE_SETTLE),
+    .aside = 0,
+    .start = start,
+    .act = act,
+};
+
+}  // namespace sluice
