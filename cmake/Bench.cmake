@@ -13,5 +13,6 @@ foreach(file IN LISTS files)
 endforeach()
 # What is preloaded is measured in a program that knows nothing of us.
 add_executable(intercept_bench ${CMAKE_SOURCE_DIR}/bench/intercept_bench.c)
+add_executable(reads_bench ${CMAKE_SOURCE_DIR}/bench/reads_bench.c)
 add_executable(writeback_bench ${CMAKE_SOURCE_DIR}/bench/writeback_bench.c)
 add_executable(jumps_bench ${CMAKE_SOURCE_DIR}/bench/jumps_bench.c)

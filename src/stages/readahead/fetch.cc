@@ -14,8 +14,9 @@
 namespace sluice::readahead {
 namespace {
 
-// Of one call the kernel takes no more than its own readahead of the device, and forgets the rest.
-constexpr std::int64_t most_a_call = 128 * 1024;
+// Of one call the kernel takes no more than its own readahead of the device, or than the device takes at
+// once, and forgets the rest: this much it always takes.
+constexpr std::int64_t sure_a_call = 128 * 1024;
 
 #ifndef SYS_cachestat
 #define SYS_cachestat 451
@@ -47,11 +48,15 @@ bool is_mapped_at_once(int fd, std::int64_t offset) {
 }  // namespace
 
 bool fetch(int fd, std::int64_t offset, std::int64_t length) {
+  const std::int64_t begin = round_down(offset);
   const std::int64_t end = offset + length;
-  for (std::int64_t at = round_down(offset); at < end; at += most_a_call) {
-    if (syscall(SYS_readahead, fd, at, std::min(most_a_call, end - at)) != 0) {
-      return false;
-    }
+  // All at once makes large requests of the device; then what that left out, for which what it did is passed
+  // over.
+  if (syscall(SYS_readahead, fd, begin, end - begin) != 0) {
+    return false;
+  }
+  for (std::int64_t at = begin + sure_a_call; at < end; at += sure_a_call) {
+    syscall(SYS_readahead, fd, at, std::min(sure_a_call, end - at));
   }
   if (Area* area = this_area(); area != nullptr) {
     area->fetches.fetch_add(1, std::memory_order_relaxed);
