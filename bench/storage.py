@@ -51,6 +51,11 @@ def run(*words, **more):
     return done.stdout
 
 
+def filesystem_of(path):
+    """As mountinfo has it: statfs has one number for ext2, ext3 and ext4."""
+    return run("findmnt", "--noheadings", "--output", "FSTYPE", "--target", path).split()[-1]
+
+
 def show_size(size):
     for unit, name in ((GiB, "G"), (MiB, "M"), (KiB, "K")):
         if size >= unit and size % unit == 0:
@@ -110,8 +115,7 @@ class Storage:
 
     def own_disk(self):
         os.mkdir(self.top + "/disk")
-        kind = run("stat", "-f", "-c", "%T", self.top).strip()
-        self.places.append(Place("disk", self.top + "/disk", kind, [], "volatile = false\nglobal = false\n"))
+        self.places.append(Place("disk", self.top + "/disk", filesystem_of(self.top), [], "volatile = false\nglobal = false\n"))
         return self.places[-1]
 
     def memory(self, size=GiB):
