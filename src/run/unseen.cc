@@ -9,10 +9,14 @@ constexpr std::array<FateText, fates> texts = {{
     {"static", "linked statically",
      "link it dynamically, without -static: only then can a library stand between it and libc"},
     {"go", "Go makes its own system calls",
-     "no flag of the Go compiler changes that, nor does cgo; let a program that uses libc do this I/O"},
+     "no flag of the Go compiler changes that; let C code in it (cgo, linked dynamically) or another program "
+     "do "
+     "this I/O by libc"},
     {"setuid", "setuid: nothing is preloaded into it",
      "start it as the user whom it becomes, so that it gets no privileges"},
-    {"foreign", "another architecture", "use a build of it for this machine's own architecture"},
+    {"foreign", "32-bit, or another architecture",
+     "use a 64-bit build of it for this machine; of this one the loader says \"wrong ELF class\" and goes "
+     "on"},
     {"unloaded", "started without LD_PRELOAD",
      "keep LD_PRELOAD and SLUICE_RUN in its environment (env -i and the like remove them), and libc glibc"},
     {"inline", "system calls without libc's functions",
