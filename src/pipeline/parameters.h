@@ -1,6 +1,7 @@
 // "name=value,name=value", as a stage gets it. Header only, without allocation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -57,25 +58,31 @@ inline std::optional<std::uint32_t> parse_operations(std::string_view text) {
   return out;
 }
 
-// Takes them one by one; whatever is left over is wrong.
+// Takes them one by one; whatever is left over is wrong, and so is one that comes twice or has no value.
 class Parameters {
  public:
-  Parameters(const char* text, char* error, std::size_t error_size)
-      : rest_(text), error_(error), error_size_(error_size) {}
+  // `repeatable` may come several times.
+  Parameters(const char* text, char* error, std::size_t error_size, std::string_view repeatable = {})
+      : text_(text), rest_(text), repeatable_(repeatable), error_(error), error_size_(error_size) {}
 
-  // The next one; false at the end.
+  // The next one; false at the end, and where it cannot be.
   bool next() {
-    if (rest_.empty()) {
+    if (rest_.empty() || !good_) {
       return false;
     }
-    const std::size_t comma = rest_.find(',');
-    const std::string_view one = rest_.substr(0, comma);
-    rest_ = comma == std::string_view::npos ? std::string_view() : rest_.substr(comma + 1);
-    const std::size_t equals = one.find('=');
-    name = one.substr(0, equals);
-    value = equals == std::string_view::npos ? std::string_view() : one.substr(equals + 1);
-    return true;
+    const std::string_view before = text_.substr(0, text_.size() - rest_.size());
+    take(rest_);
+    if (value.empty()) {
+      refuse("it has no value; write NAME=VALUE");
+      good_ = false;
+    } else if (name != repeatable_ && has(before, name)) {
+      refuse("it is given twice; leave one of them out");
+      good_ = false;
+    }
+    return good_;
   }
+  // Asked when next() has come to an end; false is an error, which is told already.
+  [[nodiscard]] bool good() const { return good_; }
   // The name is known: takes its number. The return value of start() where that is none.
   bool number(std::int64_t& out) const {
     const auto parsed = parse_parameter(value);
@@ -84,8 +91,8 @@ class Parameters {
   }
   // What start() returns where the name or its value is wrong.
   int refuse(const char* what) const {
-    std::snprintf(error_, error_size_, "%.*s=%.*s: %s", static_cast<int>(name.size()), name.data(),
-                  static_cast<int>(value.size()), value.data(), what);
+    std::snprintf(error_, error_size_, "%.*s%s%.*s: %s", static_cast<int>(name.size()), name.data(),
+                  value.empty() ? "" : "=", static_cast<int>(value.size()), value.data(), what);
     return -1;
   }
 
@@ -93,9 +100,32 @@ class Parameters {
   std::string_view value = "";
 
  private:
+  // One off the front of the text, to name and value.
+  void take(std::string_view& from) {
+    const std::size_t comma = from.find(',');
+    const std::string_view one = from.substr(0, comma);
+    from = comma == std::string_view::npos ? std::string_view() : from.substr(comma + 1);
+    const std::size_t equals = one.find('=');
+    name = one.substr(0, equals);
+    value = equals == std::string_view::npos ? std::string_view() : one.substr(equals + 1);
+  }
+  static bool has(std::string_view text, std::string_view wanted) {
+    while (!text.empty()) {
+      const std::size_t comma = text.find(',');
+      if (text.substr(0, std::min(comma, text.find('='))) == wanted) {
+        return true;
+      }
+      text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    }
+    return false;
+  }
+
+  std::string_view text_;
   std::string_view rest_;
+  std::string_view repeatable_;
   char* error_;
   std::size_t error_size_;
+  bool good_ = true;
 };
 
 }  // namespace sluice

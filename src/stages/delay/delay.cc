@@ -35,6 +35,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
       return parameters.refuse("delay has time and operations");
     }
   }
+  if (!parameters.good()) {
+    return -1;
+  }
   const std::size_t index = used.fetch_add(1);
   if (index >= delays.size()) {
     return parameters.refuse("too many of them");

@@ -57,6 +57,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
       return parameters.refuse("error has operations, errno, after and count");
     }
   }
+  if (!parameters.good()) {
+    return -1;
+  }
   *state = &out;
   return 0;
 }

@@ -56,6 +56,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
       return parameters.refuse("readahead has window, memory and pattern");
     }
   }
+  if (!parameters.good()) {
+    return -1;
+  }
   if (out.memory < out.window) {
     parameters.name = "memory";
     parameters.value = "";

@@ -18,7 +18,7 @@ std::array<Elsewhere, 64> all;
 std::atomic<std::size_t> used = 0;
 
 int start(const char* text, void** state, char* error, std::size_t error_size) {
-  Parameters parameters(text, error, error_size);
+  Parameters parameters(text, error, error_size, "except");
   const std::size_t index = used.fetch_add(1);
   if (index >= all.size()) {
     return parameters.refuse("too many of them");
@@ -38,6 +38,14 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
   struct stat found {};
   if (syscall(SYS_newfstatat, AT_FDCWD, out.folder.data(), &found, 0) != 0 || !S_ISDIR(found.st_mode)) {
     parameters.name = "to";
+  if (!parameters.good()) {
+    return -1;
+  }
+  if (out.folder[0] == 0) {
+    parameters.name = "to";
+    parameters.value = "";
+    return parameters.refuse("it is missing; write rewrite:to=/FOLDER, where new files are to be made");
+  }
     parameters.value = out.folder.data();
     return parameters.refuse("there is no such folder; make it first");
   }

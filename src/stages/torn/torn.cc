@@ -31,6 +31,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
       return parameters.refuse("not a number");
     }
   }
+  if (!parameters.good()) {
+    return -1;
+  }
   *state = &out;
   return 0;
 }

@@ -48,6 +48,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
       return parameters.refuse("not a number");
     }
   }
+  if (!parameters.good()) {
+    return -1;
+  }
   constexpr auto most = static_cast<std::int64_t>(block_bytes);
   if (out.block > most || (out.block != 0 && out.block < 512) || out.large > most) {
     parameters.name = "block";
