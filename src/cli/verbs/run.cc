@@ -63,6 +63,7 @@ constexpr std::array examples = {
             "Does the program notice that the disk is full?"},
 };
 
+constexpr int failed_itself = 125;
 constexpr int cannot_run = 126;
 constexpr int not_found = 127;
 
@@ -157,8 +158,11 @@ Result<Output> run(const Context& context) {
                              {"SLUICE_RUN", shared.path()}},
                             nullptr, [&] { keeper.settle(); });
   Output out;
+  bool lacking = false;  // data that the program wrote and that is not where it belongs
   for (const Recovered& one : keeps ? keeper.finish() : std::vector<Recovered>()) {
     log::warn("run: {}", describe(one));
+    lacking = lacking || one.outcome == Recovered::Outcome::failed ||
+              one.outcome == Recovered::Outcome::beside || one.outcome == Recovered::Outcome::stays;
   }
   if (!ended) {
     log::error("run: {}", ended.error().text());
@@ -200,6 +204,9 @@ Result<Output> run(const Context& context) {
   }
   out.status = exit_status(*ended);
   out.ended = ended->status;
+  if (lacking && out.status == 0) {
+    out.status = failed_itself;
+  }
   return out;
 }
 
@@ -228,7 +235,9 @@ extern const Verb verb_run = {
         "Programs that are linked statically, and what "
         "others do "
         "without libc, are not seen.\n\n"
-        "Exit status: the command's, 125 where Sluice itself failed, 126 where the command cannot be run, "
+        "Exit status: the command's, 125 where Sluice itself failed or the command ended with 0 and "
+        "something "
+        "that it wrote is not where it belongs, 126 where the command cannot be run, "
         "127 where "
         "there is no such command.",
     .options = rows,
