@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "pipeline/area.h"
@@ -20,6 +21,37 @@ AreaMove& row_at(Area& area, std::uint64_t first, std::uint32_t probe) {
 }
 
 }  // namespace
+
+bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]) {
+  std::string_view above(path == nullptr ? "" : path);
+  while (above.ends_with('/')) {
+    above.remove_suffix(1);
+  }
+  const std::string_view name = above.substr(above.rfind('/') + 1);
+  above.remove_suffix(name.size());
+  char text[4096];
+  if (name.empty() || name == "." || name == ".." || above.size() + 2 > sizeof text) {
+    return false;
+  }
+  const int saved = errno;
+  std::snprintf(text, sizeof text, "%.*s.", static_cast<int>(above.size()), above.data());
+  const auto fd = static_cast<int>(syscall(SYS_openat, folder, text, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::snprintf(text, sizeof text, "/proc/self/fd/%d", fd);
+  long size = fd < 0 ? -1 : syscall(SYS_readlinkat, AT_FDCWD, text, out, sizeof out);
+  if (fd >= 0) {
+    syscall(SYS_close, fd);
+  }
+  errno = saved;
+  size = size == 1 ? 0 : size;  // the root ends in '/'
+  if (size < 0 || (size > 0 && out[0] != '/') ||
+      static_cast<std::size_t>(size) + name.size() + 2 > sizeof out) {
+    return false;
+  }
+  out[size] = '/';
+  std::memcpy(out + size + 1, name.data(), name.size());
+  out[static_cast<std::size_t>(size) + 1 + name.size()] = 0;
+  return true;
+}
 
 AreaMove* new_move(Area& area, std::string_view path, std::string_view data) {
   if (area.moves == 0 || path.size() >= sizeof(AreaMove::path) || data.size() >= sizeof(AreaMove::data)) {

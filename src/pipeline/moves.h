@@ -33,6 +33,11 @@ inline constexpr std::uint32_t area_moves = 8192;  // a power of two
 
 struct Area;
 
+// The path by which a file is known here: that of its folder, whatever links lead there, and its name. False
+// where the path does not end in a name, or its folder cannot be told.
+bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]);
+
+// `path` is a real one, here and below.
 // A row for a file whose data will be there, in state being_made; null where there is no room, or a path is
 // too long.
 AreaMove* new_move(Area& area, std::string_view path, std::string_view data);

@@ -45,8 +45,8 @@ bool follows(int flags) {
 // The row of a file that is elsewhere, by the path that is a link to it; null for all others.
 AreaMove* elsewhere(int folder, const char* path) {
   Area* area = sluice::this_area();
-  char whole[sluice::preload::longest_path];
-  return area == nullptr || area->moves_live == 0 || !sluice::preload::absolute_path(folder, path, whole)
+  char whole[sizeof(AreaMove::path)];
+  return area == nullptr || area->moves_live == 0 || !sluice::real_path(folder, path, whole)
              ? nullptr
              : sluice::move_of(*area, whole);
 }
@@ -151,11 +151,11 @@ int renamed(int folder, const char* from, int other, const char* to, unsigned fl
       put_down_all();  // what is below it gets other paths
     }
   }
-  char old_path[sluice::preload::longest_path];
-  char new_path[sluice::preload::longest_path];
+  char old_path[sizeof(AreaMove::path)];
+  char new_path[sizeof(AreaMove::path)];
   const Area* area = sluice::this_area();
-  if (area == nullptr || area->moves_live == 0 || !sluice::preload::absolute_path(folder, from, old_path) ||
-      !sluice::preload::absolute_path(other, to, new_path)) {
+  if (area == nullptr || area->moves_live == 0 || !sluice::real_path(folder, from, old_path) ||
+      !sluice::real_path(other, to, new_path)) {
     return rename();
   }
   AreaMove* moved = claimed(folder, from);
@@ -200,8 +200,8 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
   }
   Area* area = sluice::this_area();
   AreaMove* first = elsewhere(folder, from);
-  char whole[sluice::preload::longest_path];
-  if (first == nullptr || !sluice::preload::absolute_path(other, to, whole)) {
+  char whole[sizeof(AreaMove::path)];
+  if (first == nullptr || !sluice::real_path(other, to, whole)) {
     return link();
   }
   char data[sizeof(AreaMove::data)];

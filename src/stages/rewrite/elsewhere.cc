@@ -20,47 +20,50 @@ namespace {
 
 std::atomic<unsigned> made = 0;
 
-bool is_excepted(const Elsewhere& where, const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  const char* name = slash == nullptr ? path : slash + 1;
-  for (std::size_t i = 0; i < where.exceptions; ++i) {
-    if (fnmatch(where.except[i].data(), name, 0) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// A name of its own there, which ends as the file's does, so that people see what it is.
-bool name_data(const Elsewhere& where, const char* path, char (&out)[sizeof(AreaMove::data)]) {
-  const char* slash = std::strrchr(path, '/');
-  const int length =
-      std::snprintf(out, sizeof out, "%s/sluice-%ld-%u-%.60s", where.folder.data(), syscall(SYS_getpid),
-                    made.fetch_add(1), slash == nullptr ? path : slash + 1);
-  return length > 0 && static_cast<std::size_t>(length) < sizeof out;
-}
-
 // Whether nothing is at the path.
 bool is_new(const char* path) {
   struct stat found {};
   return syscall(SYS_newfstatat, AT_FDCWD, path, &found, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
-// Makes the file there and the link here; null where it is better made here.
-AreaMove* make_elsewhere(const Elsewhere& where, sluice_activity& activity, const sluice_next* next) {
+// The group that a file gets which is made there. False where it would get more from its folder, an access
+// list: that is left to the kernel.
+bool group_from(const char* path, gid_t& group) {
+  char folder[sizeof(AreaMove::path)];
+  const char* slash = std::strrchr(path, '/');
+  std::snprintf(folder, sizeof folder, "%.*s/", static_cast<int>(slash - path), path);
+  struct stat found {};
+  if (syscall(SYS_newfstatat, AT_FDCWD, folder, &found, 0) != 0 ||
+      syscall(SYS_getxattr, folder, "system.posix_acl_default", nullptr, 0) > 0) {
+    return false;
+  }
+  group = (found.st_mode & S_ISGID) != 0 ? found.st_gid : static_cast<gid_t>(syscall(SYS_getegid));
+  return true;
+}
+
+bool give_group(int fd, gid_t group) {
+  struct stat found {};
+  return syscall(SYS_fstat, fd, &found) == 0 &&
+         (found.st_gid == group || syscall(SYS_fchown, fd, static_cast<uid_t>(-1), group) == 0);
+}
+
+// Makes the file there and the link here; null where it is better made here. `path` is its real one.
+AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activity& activity,
+                         const sluice_next* next) {
   Area* area = this_area();
-  char data[sizeof(AreaMove::data)];
-  if (area == nullptr || area->over != 0 || !is_new(activity.path) || is_excepted(where, activity.path) ||
-      !name_data(where, activity.path, data)) {
+  std::array<char, sizeof(AreaMove::data)> data = {};
+  gid_t group = 0;
+  if (area->over != 0 || !is_new(path) || is_excepted(where, path) || !group_from(path, group) ||
+      !name_data(where, path, data)) {
     return nullptr;
   }
-  AreaMove* move = new_move(*area, activity.path, data);
+  AreaMove* move = new_move(*area, path, data.data());
   if (move == nullptr) {
     return nullptr;
   }
   sluice_activity there = activity;
   there.descriptor = AT_FDCWD;
-  there.target = data;
+  there.target = data.data();
   there.flags |= O_EXCL;
   const std::int64_t fd = next->act(next, &there);
   if (fd < 0) {
@@ -69,9 +72,9 @@ AreaMove* make_elsewhere(const Elsewhere& where, sluice_activity& activity, cons
   }
   // The record first: whoever is killed after it has left a link that somebody brings home, or none.
   move->state.store(AreaMove::there, std::memory_order_release);
-  if (!link_to(*move)) {
+  if (!give_group(static_cast<int>(fd), group) || !link_to(*move)) {
     end_move(*area, *move);
-    syscall(SYS_unlinkat, AT_FDCWD, data, 0);
+    syscall(SYS_unlinkat, AT_FDCWD, data.data(), 0);
     syscall(SYS_close, static_cast<int>(fd));
     return nullptr;  // somebody was faster, or may not write there: as without us
   }
@@ -84,12 +87,17 @@ AreaMove* make_elsewhere(const Elsewhere& where, sluice_activity& activity, cons
 std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activity& activity,
                        const sluice_next* next) {
   Area* area = this_area();
-  if (activity.target == nullptr) {
+  const bool writes = (activity.flags & O_ACCMODE) != O_RDONLY;
+  const bool makes = (activity.flags & O_CREAT) != 0 && writes && (activity.flags & O_TMPFILE) != O_TMPFILE;
+  char path[sizeof(AreaMove::path)];
+  // One that ends in '/' is no file's: the kernel says so.
+  if (area == nullptr || activity.target == nullptr || activity.target[0] == 0 ||
+      (!makes && area->moves_live == 0) || activity.target[std::strlen(activity.target) - 1] == '/' ||
+      !real_path(activity.descriptor, activity.target, path)) {
     return next->act(next, &activity);
   }
-  const bool writes = (activity.flags & O_ACCMODE) != O_RDONLY;
   const bool anew = (activity.flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
-  AreaMove* move = area == nullptr ? nullptr : move_of(*area, activity.path);
+  AreaMove* move = move_of(*area, path);
   if (move != nullptr && anew) {
     activity.error = EEXIST;
     return activity.result = -1;
@@ -114,11 +122,10 @@ std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activit
       activity.error = there.error;
       return activity.result = -1;
     }
-    move = move_of(*area, activity.path);  // it has come home meanwhile, or that was tried
+    move = move_of(*area, path);  // it has come home meanwhile, or that was tried
   }
-  if (move == nullptr && (activity.flags & O_CREAT) != 0 && writes &&
-      (activity.flags & O_TMPFILE) != O_TMPFILE) {
-    *file_state = make_elsewhere(where, activity, next);
+  if (move == nullptr && makes) {
+    *file_state = make_elsewhere(where, path, activity, next);
     if (*file_state != nullptr) {
       return activity.result;
     }
@@ -136,6 +143,25 @@ void close_file(Area& area, AreaMove& move) {
 }
 
 }  // namespace
+
+bool is_excepted(const Elsewhere& where, const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash == nullptr ? path : slash + 1;
+  for (std::size_t i = 0; i < where.exceptions; ++i) {
+    if (fnmatch(where.except[i].data(), name, 0) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool name_data(const Elsewhere& where, const char* path, std::array<char, 256>& out) {
+  const char* slash = std::strrchr(path, '/');
+  const int length =
+      std::snprintf(out.data(), out.size(), "%s/sluice-%ld-%u-%.60s", where.folder.data(),
+                    syscall(SYS_getpid), made.fetch_add(1), slash == nullptr ? path : slash + 1);
+  return length > 0 && static_cast<std::size_t>(length) < out.size();
+}
 
 std::int64_t act_elsewhere(const Elsewhere& where, void** file_state, sluice_activity& activity,
                            const sluice_next* next) {

@@ -17,6 +17,10 @@ struct Elsewhere {
   std::size_t exceptions = 0;
 };
 
+bool is_excepted(const Elsewhere& where, const char* path);
+// A name of its own there, which ends as the file's does, so that people see what it is.
+bool name_data(const Elsewhere& where, const char* path, std::array<char, 256>& out);
+
 inline constexpr std::uint32_t elsewhere_operations =
     SLUICE_BIT(SLUICE_OPEN) | SLUICE_BIT(SLUICE_SYNC) | SLUICE_BIT(SLUICE_CLOSE);
 
