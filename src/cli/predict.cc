@@ -7,20 +7,6 @@
 namespace sluice {
 namespace {
 
-// The place of a path: the one with the longest mount point above it.
-const Place* place_of(const std::vector<Place>& places, std::string_view path) {
-  const Place* out = nullptr;
-  for (const Place& place : places) {
-    const bool below =
-        place.mount == "/" || (path.starts_with(place.mount) && path.size() > place.mount.size() &&
-                               path[place.mount.size()] == '/');
-    if (below && (out == nullptr || place.mount.size() > out->mount.size())) {
-      out = &place;
-    }
-  }
-  return out;
-}
-
 struct Cost {
   double seconds = 0;
   bool modelled = false;
@@ -49,7 +35,7 @@ void add(Cost& cost, const Requests& requests, Operation operation, const Place&
 
 void predict(Account& account, const Storage& storage) {
   for (FileAccount& file : account.files) {
-    const Place* place = place_of(storage.found.places, file.path);
+    const Place* place = place_of(storage.found, file.path);
     if (place == nullptr || file.read.bytes + file.write.bytes == 0) {
       continue;
     }

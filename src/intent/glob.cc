@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <utility>
+
 #include "base/text.h"
 
 namespace sluice {
@@ -9,6 +12,50 @@ namespace {
 
 std::size_t byte(char c) {
   return static_cast<unsigned char>(c);
+}
+
+using Bytes = std::bitset<256>;
+
+// Where a walk through the tokens is, and with `folders` whether inside of a folder's name.
+struct At {
+  std::size_t token = 0;
+  bool inside = false;
+  auto operator<=>(const At&) const = default;
+};
+// One byte further: which bytes lead there.
+struct Step {
+  Bytes bytes;
+  At to;
+};
+
+// The steps of pattern_matches(); those that take no byte are left to whoever walks.
+std::vector<Step> steps_from(std::span<const PatternToken> tokens, At at) {
+  using Kind = PatternToken::Kind;
+  if (at.token == tokens.size()) {
+    return {};
+  }
+  Bytes slash;
+  slash.set('/');
+  switch (tokens[at.token].kind) {
+    case Kind::byte:
+    case Kind::set:
+      return {{.bytes = tokens[at.token].bytes, .to = {.token = at.token + 1}}};
+    case Kind::star:
+      return {{.bytes = ~slash, .to = at}};
+    case Kind::deep_star:
+      return {{.bytes = ~Bytes(), .to = at}};
+    case Kind::folders:
+      return {{.bytes = slash, .to = {.token = at.token}},
+              {.bytes = ~slash, .to = {.token = at.token, .inside = true}}};
+  }
+  return {};
+}
+
+// Every kind of star may match nothing more, but a folder's name ends with its slash.
+bool may_skip(std::span<const PatternToken> tokens, At at) {
+  using Kind = PatternToken::Kind;
+  return at.token < tokens.size() && tokens[at.token].kind != Kind::byte &&
+         tokens[at.token].kind != Kind::set && !at.inside;
 }
 
 }  // namespace
@@ -109,6 +156,52 @@ std::string Glob::literal(std::string_view text) {
 bool Glob::matches(std::string_view path) const {
   // Most rules are about other folders: they are out before anything is set up.
   return path.starts_with(prefix_) && pattern_matches(tokens_, path.substr(prefix_.size()));
+}
+
+bool Glob::overlaps(const Glob& other) const {
+  if (prefix_.size() > other.prefix_.size()) {
+    return other.overlaps(*this);
+  }
+  if (!other.prefix_.starts_with(prefix_)) {
+    return false;
+  }
+  // Both automata at once, from where the shorter prefix ends.
+  std::vector<PatternToken> rest;
+  for (const char c : std::string_view(other.prefix_).substr(prefix_.size())) {
+    rest.push_back({.kind = PatternToken::Kind::byte, .bytes = {}});
+    rest.back().bytes.set(byte(c));
+  }
+  rest.insert(rest.end(), other.tokens_.begin(), other.tokens_.end());
+  using Pair = std::pair<At, At>;
+  std::set<Pair> seen;
+  std::vector<Pair> todo;
+  const auto visit = [&](At ours, At theirs) {
+    if (seen.emplace(ours, theirs).second) {
+      todo.emplace_back(ours, theirs);
+    }
+  };
+  visit({}, {});
+  while (!todo.empty()) {
+    const auto [ours, theirs] = todo.back();
+    todo.pop_back();
+    if (ours.token == tokens_.size() && theirs.token == rest.size()) {
+      return true;
+    }
+    if (may_skip(tokens_, ours)) {
+      visit({.token = ours.token + 1}, theirs);
+    }
+    if (may_skip(rest, theirs)) {
+      visit(ours, {.token = theirs.token + 1});
+    }
+    for (const Step& one : steps_from(tokens_, ours)) {
+      for (const Step& two : steps_from(rest, theirs)) {
+        if ((one.bytes & two.bytes).any()) {
+          visit(one.to, two.to);
+        }
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace sluice

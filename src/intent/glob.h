@@ -20,6 +20,8 @@ class Glob {
   static std::string literal(std::string_view text);
 
   [[nodiscard]] bool matches(std::string_view path) const;
+  // Whether any path matches both.
+  [[nodiscard]] bool overlaps(const Glob& other) const;
   // How many characters of the pattern stand for themselves: the measure of a rule's strength.
   [[nodiscard]] std::size_t literals() const { return literals_; }
   // What every matching path begins with, and what follows it.

@@ -191,6 +191,16 @@ Status Rules::add(std::string_view pattern, Intent intent, std::vector<std::stri
   return {};
 }
 
+std::vector<const Rule*> Rules::by_strength() const {
+  std::vector<const Rule*> out;
+  for (auto rule = rules_.rbegin(); rule != rules_.rend(); ++rule) {
+    out.push_back(&*rule);
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Rule* a, const Rule* b) { return a->glob.literals() > b->glob.literals(); });
+  return out;
+}
+
 std::vector<Statement> Rules::matching(std::string_view path) const {
   std::vector<Statement> out;
   for (const Rule& rule : rules_) {

@@ -44,6 +44,8 @@ class Rules {
 
   [[nodiscard]] const std::vector<Rule>& rules() const { return rules_; }
   [[nodiscard]] const Sigdefs& sigdefs() const { return sigdefs_; }
+  // The strongest first: of two that are alike the later one.
+  [[nodiscard]] std::vector<const Rule*> by_strength() const;
   // What the rules say of one absolute path, in file order.
   [[nodiscard]] std::vector<Statement> matching(std::string_view path) const;
 

@@ -55,6 +55,29 @@ TEST(Glob, CountsLiteralCharacters) {
   EXPECT_EQ(Glob::parse("/a/**/[xy]?")->literals(), 3U);
 }
 
+TEST(Glob, OverlapsWhereAPathMatchesBoth) {
+  const auto overlap = [](std::string_view a, std::string_view b) {
+    const Glob one = *Glob::parse(a);
+    const Glob two = *Glob::parse(b);
+    EXPECT_EQ(one.overlaps(two), two.overlaps(one));
+    return one.overlaps(two);
+  };
+  EXPECT_TRUE(overlap("/a/b", "/a/b"));
+  EXPECT_FALSE(overlap("/a/b", "/a/c"));
+  EXPECT_FALSE(overlap("/a/b", "/a/bc"));
+  EXPECT_TRUE(overlap("/a/**", "/a/b/*.dat"));
+  EXPECT_FALSE(overlap("/a/*.dat", "/a/*.log"));
+  EXPECT_TRUE(overlap("/a/x*", "/a/*y"));
+  EXPECT_FALSE(overlap("/a/x*", "/a/[!x]*"));
+  EXPECT_FALSE(overlap("/a/*", "/a/b/c"));
+  EXPECT_TRUE(overlap("/a/**/c", "/a/c"));
+  EXPECT_TRUE(overlap("/a/**/c", "/a/b?/**"));
+  EXPECT_FALSE(overlap("/a/**/c", "/a/*d"));
+  EXPECT_FALSE(overlap("/a/**/c", "/a/bc"));  // a folder's name ends before the file's begins
+  EXPECT_TRUE(overlap("/**", "/a/**/[x-z]*.dat"));
+  EXPECT_FALSE(overlap("/b/**", "/a/**"));
+}
+
 TEST(Glob, RefusesWhatIsNoGlob) {
   for (const char* pattern : {"/a[b", "/a\\", "/a**", "/a/***", "/[z-a]"}) {
     EXPECT_FALSE(Glob::parse(pattern)) << pattern;

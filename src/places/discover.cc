@@ -4,10 +4,12 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -361,6 +363,29 @@ Result<Discovery> discover(const Config& config, const DiscoverOptions& options)
     return std::move(text).error().within("cannot find out what is mounted");
   }
   return Discoverer(*machine, parse_mountinfo(*text), overrides, options).run();
+}
+
+const Place* place_of(const Discovery& found, std::string_view path) {
+  std::string_view mount;
+  for (const Skipped& skipped : found.skipped) {
+    if (lies_in(path, skipped.mount) && skipped.mount.size() > mount.size()) {
+      mount = skipped.mount;
+    }
+  }
+  const Place* out = nullptr;
+  const auto rank = [&](const Place& place) {
+    // Whose folder it is not in is the mount as a whole, whose identity is the shortest.
+    return std::pair(lies_in(path, place.path) ? place.path.size() : 0,
+                     std::numeric_limits<std::size_t>::max() - place.id.size());
+  };
+  for (const Place& place : found.places) {
+    if (lies_in(path, place.mount) && place.mount.size() >= mount.size() &&
+        (out == nullptr || place.mount.size() > mount.size() || rank(place) > rank(*out))) {
+      out = &place;
+      mount = place.mount;
+    }
+  }
+  return out;
 }
 
 }  // namespace sluice

@@ -32,4 +32,8 @@ struct Discovery {
 // mountinfo, or a configuration that is wrong, is an error.
 Result<Discovery> discover(const Config& config, const DiscoverOptions& options = {});
 
+// The place that an absolute path lies on, by its text; null where its mount is none. Of several on one mount
+// the innermost whose folder it is in.
+const Place* place_of(const Discovery& found, std::string_view path);
+
 }  // namespace sluice

@@ -92,6 +92,31 @@ TEST(Discover, OddPaths) {
   }
 }
 
+TEST(Discover, ThePlaceOfAPath) {
+  const auto place = [](std::string mount, std::string path, std::string id) {
+    Place out;
+    out.mount = std::move(mount);
+    out.path = std::move(path);
+    out.id = std::move(id);
+    return out;
+  };
+  const Discovery found{.places = {place("/", "/home/you", "a"), place("/", "/data/mine", "a:/data/mine"),
+                                   place("/mnt/b", "/mnt/b", "b")},
+                        .skipped = {{.mount = "/run", .filesystem = "tmpfs", .because = "the system's"},
+                                    {.mount = "/mnt/b", .filesystem = "nfs", .because = "hidden"}}};
+  const auto id = [&](std::string_view path) {
+    const Place* out = place_of(found, path);
+    return out == nullptr ? "none" : out->id;
+  };
+  EXPECT_EQ(id("/home/you/x"), "a");
+  EXPECT_EQ(id("/srv/x"), "a");
+  EXPECT_EQ(id("/data/mine/x"), "a:/data/mine");
+  EXPECT_EQ(id("/data/minex"), "a");
+  EXPECT_EQ(id("/mnt/b"), "b");
+  EXPECT_EQ(id("/mnt/bb"), "a");
+  EXPECT_EQ(id("/run/x"), "none");
+}
+
 TEST(Discover, AThousandMountsInTime) {
   const System system;
   std::string mountinfo = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n";
