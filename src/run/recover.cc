@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "run/lander.h"
 #include "run/mover.h"
+#include "run/own_folder.h"
 #include "run/shared.h"
 
 namespace sluice {
@@ -328,6 +329,9 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
         }
       }
       std::vector<Recovered> brought = look_only ? list_pending(area) : bring_home(area, true, true);
+      for (const Recovered& one : look_only ? std::vector<Recovered>() : brought) {
+        remove_own_folder(folder_of(one.put));
+      }
       std::move(brought.begin(), brought.end(), std::back_inserter(out));
       if (!look_only) {
         brought = Lander(area).land(Lander::Which::closed, true);

@@ -14,6 +14,7 @@
 #include "cli/intent_input.h"
 #include "cli/json_file.h"
 #include "cli/predict.h"
+#include "cli/run_plan.h"
 #include "cli/verb.h"
 #include "run/account.h"
 #include "run/keeper.h"
@@ -40,6 +41,14 @@ constexpr Option option_files = {.name = "files",
                                  .argument = "GLOB",
                                  .help = "only files whose absolute path matches; may be given several times",
                                  .repeatable = true};
+constexpr Option option_plan = {.name = "plan",
+                                .type = OptionType::flag,
+                                .help =
+                                    "rules that have an intent and no stages get those that a plan chooses, "
+                                    "by what is known of the places"};
+constexpr Option option_explain = {.name = "explain",
+                                   .type = OptionType::flag,
+                                   .help = "with --plan: tell before the start what it chose, and why"};
 constexpr Option option_quiet = {.name = "quiet",
                                  .letter = 'q',
                                  .type = OptionType::flag,
@@ -50,13 +59,15 @@ constexpr Option option_memory = {.name = "memory",
                                   .range = "1M..1G",
                                   .fallback = "64M",
                                   .help = "how much stages may keep back of all files together, in memory"};
-constexpr std::array rows = {&option_rules, &option_stage,   &option_files,  &option_memory,
-                             &option_quiet, &option_timeout, &option_catalog};
+constexpr std::array rows = {&option_rules,  &option_plan,  &option_explain, &option_stage,  &option_files,
+                             &option_memory, &option_quiet, &option_timeout, &option_catalog};
 
 constexpr std::array examples = {
     Example{"sluice run -- tar cf /tmp/etc.tar /etc", "What tar reads and writes, file by file."},
     Example{"sluice run --files '/tmp/**' -- sort -o /tmp/sorted /etc/services", "Only what is below /tmp."},
     Example{"sluice run --rules rules.toml -- ./simulation", "Files pass the stages of their rules."},
+    Example{"sluice run --rules rules.toml --plan --explain -- ./simulation",
+            "Files pass the stages that suit what their rules say of them."},
     Example{"sluice run --stage stats --stage delay:time=2ms,operations=sync -- sync-happy-program",
             "Each flush takes 2 ms longer, and what that costs."},
     Example{"sluice run --stage error:operations=write,errno=ENOSPC,after=100 -- ./simulation",
@@ -75,6 +86,10 @@ std::vector<std::string> texts(const Options& options, std::string_view name) {
   return out;
 }
 
+void tell(const std::string& text) {
+  [[maybe_unused]] const ssize_t told = sys().write(STDERR_FILENO, text.data(), text.size());
+}
+
 // A glob that is not absolute is relative to where we are, whatever that folder is called.
 std::string whole_glob(const std::string& glob) {
   return glob.starts_with('/') ? glob : fmt::format("{}/{}", Glob::literal(current_folder()), glob);
@@ -89,30 +104,20 @@ void make_whole(std::vector<std::string>& stages) {
   }
 }
 
-// What the rules say of stages, the strongest rule first, below those that all files pass.
-Result<std::vector<Stacked>> stacks_of_rules(const std::vector<std::string>& files,
+// What the rules and the plan say of stages, the strongest rule first, below those that all files pass.
+Result<std::vector<Stacked>> stacks_of_rules(const Rules& rules, const RunPlan& plan,
                                              const std::vector<std::string>& above) {
-  Rules rules;
-  for (const std::string& file : files) {
-    SLUICE_CHECK(rules.load(file));
-  }
-  std::vector<const Rule*> staged;
-  for (const Rule& rule : rules.rules()) {
-    if (!rule.stages.empty()) {
-      staged.push_back(&rule);
-    }
-  }
-  if (!files.empty() && staged.empty()) {
-    return bad_input("none of the rules has stages",
-                     "add stages = [\"stats\"] to those whose files are meant");
-  }
-  std::reverse(staged.begin(), staged.end());  // of two that are alike the later one counts
-  std::stable_sort(staged.begin(), staged.end(),
-                   [](const Rule* a, const Rule* b) { return a->glob.literals() > b->glob.literals(); });
   std::vector<Stacked> out;
-  for (const Rule* rule : staged) {
+  for (const Rule* rule : rules.by_strength()) {
+    const StagePlan* planned = plan.of(*rule);
+    if (rule->stages.empty() && planned == nullptr) {
+      continue;
+    }
     std::vector<std::string> stages = above;
     stages.insert(stages.end(), rule->stages.begin(), rule->stages.end());
+    for (const StageChoice& choice : planned == nullptr ? std::vector<StageChoice>() : planned->stages) {
+      stages.push_back(choice.stage);
+    }
     make_whole(stages);
     if (Status checked = check_stages(stages); !checked) {
       return std::move(checked).error().within(rule->origin);
@@ -122,6 +127,29 @@ Result<std::vector<Stacked>> stacks_of_rules(const std::vector<std::string>& fil
   return out;
 }
 
+// Rules that can have no effect here are a mistake.
+Status check_rules(const Options& options, const Rules& rules) {
+  const bool plan = options.flag("plan");
+  if (options.flag("explain") && !plan) {
+    return bad_input("--explain tells of the plan, and there is none", "give --plan, too");
+  }
+  const auto any = [&](auto&& wanted) {
+    return std::any_of(rules.rules().begin(), rules.rules().end(), wanted);
+  };
+  if (plan && !any([](const Rule& rule) { return rule.stages.empty() && !rule.intent.empty(); })) {
+    return bad_input(options.given("rules") ? "--plan: none of the rules has an intent and no stages"
+                                            : "--plan needs rules that say an intent",
+                     "write path = \"out/**\" and intent = \"...\" below [[rule]] in a file, and name it by "
+                     "--rules");
+  }
+  if (!plan && options.given("rules") && !any([](const Rule& rule) { return !rule.stages.empty(); })) {
+    return bad_input("none of the rules has stages",
+                     "add stages = [\"stats\"] to those whose files are meant, or have a plan choose them: "
+                     "--plan");
+  }
+  return {};
+}
+
 Result<Output> run(const Context& context) {
   std::vector<std::string> stages = texts(context.options, "stage");
   if (stages.empty()) {
@@ -129,7 +157,13 @@ Result<Output> run(const Context& context) {
   }
   make_whole(stages);
   SLUICE_CHECK(check_stages(stages));
-  SLUICE_TRY(std::vector<Stacked> rules, stacks_of_rules(texts(context.options, "rules"), stages));
+  Rules given;
+  for (const std::string& file : texts(context.options, "rules")) {
+    SLUICE_CHECK(given.load(file));
+  }
+  SLUICE_CHECK(check_rules(context.options, given));
+  const RunPlan plan = context.options.flag("plan") ? plan_run(context, given) : RunPlan();
+  SLUICE_TRY(std::vector<Stacked> rules, stacks_of_rules(given, plan, stages));
   std::vector<std::string> globs = texts(context.options, "files");
   if (globs.empty() && rules.empty()) {
     globs.emplace_back("/**");
@@ -152,6 +186,9 @@ Result<Output> run(const Context& context) {
   if (keeps) {
     SLUICE_CHECK(keeper.start());
   }
+  if (context.options.flag("explain")) {
+    tell(plan_text(plan));
+  }
   const std::string before = environment("LD_PRELOAD");
   const auto ended = launch(context.options.operands(),
                             {{"LD_PRELOAD", before.empty() ? library : fmt::format("{}:{}", library, before)},
@@ -171,12 +208,7 @@ Result<Output> run(const Context& context) {
   }
   Account account = account_of(shared.area(), ended->seconds);
   if (!account.files.empty() && (json_to || !context.options.flag("quiet"))) {
-    const auto storage =
-        survey(context.config,
-               {.discover = {.system = "", .timeout = context.options.duration("timeout"), .progress = {}},
-                .catalog = context.options.text("catalog"),
-                .remember = false,
-                .profiles = true});
+    const auto storage = survey_for_run(context);
     if (storage) {
       predict(account, *storage);
     }
@@ -192,10 +224,11 @@ Result<Output> run(const Context& context) {
       text = fmt::format("sluice: it took {}; --stage stats would tell what it did\n",
                          human_duration(account.seconds));
     }
-    [[maybe_unused]] const ssize_t told = sys().write(STDERR_FILENO, text.data(), text.size());
+    tell(text);
   }
   if (json_to) {
     Json json = account_json(account);
+    json["plan"] = plan_json(plan);
     json["status"] = exit_status(*ended);
     json["stages"] = stages;
     if (const Status written = json_to.write(json); !written) {
@@ -231,7 +264,9 @@ extern const Verb verb_run = {
         "Without --stage it is `stats`, which changes nothing. With --rules, files pass the stages of the "
         "strongest rule "
         "that names them and has some, below those of --stage; --files adds others, which pass those of "
-        "--stage alone. "
+        "--stage alone. With --plan, a rule that has an intent and no stages counts as one that names those "
+        "that the "
+        "plan chooses. "
         "Programs that are linked statically, and what "
         "others do "
         "without libc, are not seen.\n\n"
