@@ -61,8 +61,8 @@ Seconds way_home(const Ranked& there, const Ranked& home, std::uint64_t bytes) {
 bool may_be_at(const Place& there, const Question& question) {
   const bool safe = !there.is_volatile.value_or(true) || question.home.is_volatile.value_or(false) ||
                     question.intent.is("temp");
-  // A comma would end the stage's parameter.
-  return safe && there.volume != question.home.volume && there.path.find(',') == std::string::npos;
+  // A comma would end the stage's parameter, a new line its name.
+  return safe && there.volume != question.home.volume && there.path.find_first_of(",\n") == std::string::npos;
 }
 
 // The stage in `stages` or in `without`.

@@ -207,6 +207,8 @@ TEST(Stages, LargerWritesAreMergedWhereAProfileSaysSo) {
   };
   EXPECT_EQ(stages("write size-per-IO(8K)", machine, machine.disk, known(1e8, 1e9)), "writeback");
   EXPECT_EQ(stages("write size-per-IO(8K)", machine, machine.disk, known(1e9, 1e9)), "");
+  // It would leave them alone.
+  EXPECT_EQ(stages("write size-per-IO(128K)", machine, machine.disk, known(1e8, 1e9)), "");
 }
 
 TEST(Stages, WhereNobodyKnowsTheFilesNothingIsDone) {
