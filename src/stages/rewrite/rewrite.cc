@@ -35,9 +35,6 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
       return parameters.refuse("rewrite has to=/FOLDER, which is absolute, and except=GLOB of file names");
     }
   }
-  struct stat found {};
-  if (syscall(SYS_newfstatat, AT_FDCWD, out.folder.data(), &found, 0) != 0 || !S_ISDIR(found.st_mode)) {
-    parameters.name = "to";
   if (!parameters.good()) {
     return -1;
   }
@@ -46,6 +43,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
     parameters.value = "";
     return parameters.refuse("it is missing; write rewrite:to=/FOLDER, where new files are to be made");
   }
+  struct stat found {};
+  if (syscall(SYS_newfstatat, AT_FDCWD, out.folder.data(), &found, 0) != 0 || !S_ISDIR(found.st_mode)) {
+    parameters.name = "to";
     parameters.value = out.folder.data();
     return parameters.refuse("there is no such folder; make it first");
   }

@@ -60,6 +60,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
           "smallfiles has level=job, largest=SIZE (1 to 512K) and identity=true or invented");
     }
   }
+  if (!parameters.good()) {
+    return -1;
+  }
   if (!job) {
     parameters.name = "level";
     parameters.value = "";
