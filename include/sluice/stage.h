@@ -110,6 +110,9 @@ struct sluice_stage {
    * SLUICE_CLOSE. */
   int64_t (*act)(void* stage_state, void** file_state, struct sluice_activity* activity,
                  const struct sluice_next* next);
+  /* NULL, or which of `operations` this one wants, by its parameters; asked once, after start(). Not there in
+   * libraries that were built before it was. */
+  uint32_t (*wants)(void* stage_state);
 };
 
 #ifdef __cplusplus

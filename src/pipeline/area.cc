@@ -25,6 +25,7 @@ bool is_area(const void* memory, std::size_t bytes) {
          area->bytes == bytes && area->files + area_files * sizeof(AreaFile) <= bytes &&
          (area->moves == 0 || area->moves + area_moves * sizeof(AreaMove) <= bytes) &&
          (area->pending == 0 || area->pending + pending_buckets * sizeof(std::uint32_t) <= bytes) &&
+         (area->parts == 0 || area->parts + sizeof(AreaParts) <= bytes) &&
          (area->buffers == 0 || (area->block_count <= most_blocks &&
                                  area->buffers + area_buffers * sizeof(Buffer) <= area->blocks &&
                                  area->blocks + area->block_count * block_stride <= bytes));

@@ -15,13 +15,14 @@
 #include "base/pattern.h"
 #include "pipeline/buffers.h"
 #include "pipeline/moves.h"
+#include "pipeline/parts.h"
 #include "pipeline/pending.h"
 #include "pipeline/stack.h"
 
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 7;
+inline constexpr std::uint32_t area_version = 8;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -68,6 +69,7 @@ struct Area {
   std::uint64_t paths = 0;
   std::uint64_t files = 0;
   std::uint64_t moves = 0;    // 0 = nothing is moved in this run
+  std::uint64_t parts = 0;    // 0 = no file is in parts in this run
   std::uint64_t buffers = 0;  // 0 = nothing is kept back in this run
   std::uint64_t pending = 0;  // numbers, a bucket each; 0 = no file is pending in this run
   std::uint64_t blocks = 0;   // not in memory before somebody takes one

@@ -98,7 +98,8 @@ struct KeeperMessage {
     refresh = 6,
     folder = 7,
     lend = 8,
-    fetch = 9
+    fetch = 9,
+    whole = 10
   };
   std::uint32_t kind = 0;
   std::uint32_t buffer = 0;  // or the number of a file that is pending

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
@@ -10,6 +11,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t longest_spec = 4096;
+constexpr std::size_t least_size = offsetof(sluice_stage, wants);  // of a library
 
 std::int64_t perform(const Calls& calls, sluice_activity& activity) {
   const int fd = activity.descriptor;
@@ -57,8 +59,8 @@ __attribute__((always_inline)) inline std::int64_t Stack::act_from(const Calls& 
                                                                    std::size_t index,
                                                                    sluice_activity& activity) const {
   for (std::size_t i = index; i < count_; ++i) {
-    const auto& [stage, state] = members_[i];
-    if ((stage->operations & SLUICE_BIT(activity.operation)) == 0) {
+    const auto& [stage, state, operations] = members_[i];
+    if ((operations & SLUICE_BIT(activity.operation)) == 0) {
       continue;
     }
     const Below below{{.act = pass_on}, *this, calls, states, i + 1};
@@ -124,7 +126,7 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
     if (member.stage == nullptr) {
       return refuse("the library does not export sluice_stage");
     }
-    if (member.stage->version != SLUICE_STAGE_VERSION || member.stage->size < sizeof(sluice_stage) ||
+    if (member.stage->version != SLUICE_STAGE_VERSION || member.stage->size < least_size ||
         member.stage->act == nullptr) {
       return refuse("the library was built for another version of sluice/stage.h");
     }
@@ -144,16 +146,20 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
   } else if (*parameters != 0) {
     return refuse("takes no parameters");
   }
+  member.operations = member.stage->operations;
+  if (member.stage->size >= sizeof(sluice_stage) && member.stage->wants != nullptr) {
+    member.operations &= member.stage->wants(member.state);
+  }
   members_[count_++] = member;
-  operations_ |= member.stage->operations;
+  operations_ |= member.operations;
+  const auto wanted = [&](std::uint32_t operations) { return (member.operations & operations) != 0; };
   const std::string_view changes = member.stage->interference;
   const bool changing = changes != "none" && changes != "timing";
-  const bool interferes =
-      changing && (member.stage->operations & (SLUICE_BIT(SLUICE_READ) | SLUICE_BIT(SLUICE_WRITE))) != 0;
+  const bool interferes = changing && wanted(SLUICE_BIT(SLUICE_READ) | SLUICE_BIT(SLUICE_WRITE));
   needs_data_ = needs_data_ || interferes;
-  changes_opens_ = changes_opens_ || (changing && (member.stage->operations & SLUICE_BIT(SLUICE_OPEN)) != 0);
+  changes_opens_ = changes_opens_ || (changing && wanted(SLUICE_BIT(SLUICE_OPEN)));
   // One that can be told to settle leaves things as if it were not there.
-  interferes_ = interferes_ || (interferes && (member.stage->operations & SLUICE_BIT(SLUICE_SETTLE)) == 0);
+  interferes_ = interferes_ || (interferes && !wanted(SLUICE_BIT(SLUICE_SETTLE)));
   foreign_ = foreign_ || name.find('/') != std::string_view::npos;
   return true;
 }

@@ -48,6 +48,10 @@ class Stack {
   [[nodiscard]] bool wants(sluice_operation operation) const {
     return (operations_ & SLUICE_BIT(operation)) != 0;
   }
+  // The same of the one that was added last.
+  [[nodiscard]] bool last_wants(sluice_operation operation) const {
+    return (members_[count_ - 1].operations & SLUICE_BIT(operation)) != 0;
+  }
   // Adds one below those that are there: "NAME" or "NAME:PARAMETERS", of those that are known or the path of
   // a library, which has a '/'. False where it cannot be, with the reason in `error`.
   bool add(std::string_view spec, std::span<const sluice_stage* const> known, std::span<char> error);
@@ -69,6 +73,7 @@ class Stack {
   struct Member {
     const sluice_stage* stage = nullptr;
     void* state = nullptr;
+    std::uint32_t operations = 0;  // that it wants
   };
   static std::int64_t pass_on(const sluice_next* next, sluice_activity* activity);
   std::int64_t act_from(const Calls& calls, FileStates& states, std::size_t index,

@@ -47,7 +47,8 @@ sluice_stage stage(const char* name, std::uint32_t operations,
           .operations = operations,
           .aside = aside ? 1U : 0U,
           .start = nullptr,
-          .act = act};
+          .act = act,
+          .wants = nullptr};
 }
 
 const sluice_stage outer = stage("outer", SLUICE_ALL, noted<'o'>);

@@ -165,6 +165,10 @@ void Keeper::take(const KeeperMessage& message, UniqueFd fd) {
     mover_.wake();
     return;
   }
+  if (message.kind == KeeperMessage::whole) {
+    mover_.hold(message.buffer, message.generation, std::move(fd));
+    return;
+  }
   if (message.kind == KeeperMessage::snapshot || message.kind == KeeperMessage::refresh) {
     if (const Status taken = snapshots_.take(fd, message.kind == KeeperMessage::refresh); !taken) {
       log::warn("run: {}", taken.error().text());

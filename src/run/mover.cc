@@ -134,6 +134,33 @@ void Mover::wake() {
   woken_.notify_one();
 }
 
+void Mover::hold(std::uint32_t whole, std::uint32_t generation, UniqueFd fd) {
+  const std::lock_guard guard(mutex_);
+  held_[whole] = {.fd = std::move(fd), .generation = generation};
+}
+
+std::vector<Recovered> Mover::combine(When when) {
+  const auto held = [this](std::uint32_t whole, std::uint32_t generation) {
+    const std::lock_guard guard(mutex_);
+    const auto found = held_.find(whole);
+    if (found == held_.end() || found->second.generation != generation) {
+      return UniqueFd();
+    }
+    UniqueFd out = std::move(found->second.fd);
+    held_.erase(found);
+    return out;
+  };
+  return combine_parts(area_, held, when, false);
+}
+
+// One that is still open somewhere is tried again.
+bool Mover::has_work() {
+  const std::span<const AreaMove> moves = area_.all_moves();
+  return std::any_of(moves.begin(), moves.end(), [](const AreaMove& move) {
+    return move.state == AreaMove::there && (move.flags & AreaMove::closed) != 0;
+  });
+}
+
 void Mover::serve() {
   block_signals();
   std::unique_lock guard(mutex_);
@@ -145,18 +172,19 @@ void Mover::serve() {
     work_ = false;
     guard.unlock();
     area_.moves_told = 0;
-    std::vector<Recovered> told = bring_home(area_, false, false);
+    std::vector<Recovered> told = combine(When::runs);
+    std::vector<Recovered> more = bring_home(area_, false, false);
     if (has_pending(area_)) {
       const bool hurry = area_.pending_hurry.exchange(0) != 0;
+      std::vector<Recovered> landed = lander_.land(hurry ? Lander::Which::closed : Lander::Which::old, false);
       // What could not be put down is tried again, and said at the end.
-      lander_.land(hurry ? Lander::Which::closed : Lander::Which::old, false);
+      std::copy_if(landed.begin(), landed.end(), std::back_inserter(more),
+                   [](const Recovered& one) { return one.outcome != Recovered::Outcome::failed; });
     }
     guard.lock();
     std::move(told.begin(), told.end(), std::back_inserter(odd_));
-    // One that is still open somewhere is tried again.
-    for (const AreaMove& move : area_.all_moves()) {
-      work_ = work_ || (move.state == AreaMove::there && (move.flags & AreaMove::closed) != 0);
-    }
+    std::move(more.begin(), more.end(), std::back_inserter(odd_));
+    work_ = work_ || has_work();
     if (work_ && !stop_) {
       woken_.wait_for(guard, again, [this] { return stop_; });
     }
@@ -170,10 +198,10 @@ std::vector<Recovered> Mover::finish() {
     woken_.notify_one();
   }
   thread_.join();
-  std::vector<Recovered> told = bring_home(area_, true, false);
-  std::move(told.begin(), told.end(), std::back_inserter(odd_));
-  told = lander_.land(Lander::Which::all, false);
-  std::move(told.begin(), told.end(), std::back_inserter(odd_));
+  for (auto& told :
+       {combine(When::ended), bring_home(area_, true, false), lander_.land(Lander::Which::all, false)}) {
+    odd_.insert(odd_.end(), told.begin(), told.end());
+  }
   return std::exchange(odd_, {});
 }
 

@@ -1,12 +1,15 @@
-// Brings files home that a program has closed, while it runs and afterwards: those that are elsewhere, and
-// those that are in memory alone.
+// Brings files home that a program has closed, while it runs and afterwards: those that are elsewhere, in
+// parts, or in memory alone.
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/sys.h"
+#include "run/combine.h"
 #include "run/lander.h"
 #include "run/recover.h"
 
@@ -26,11 +29,20 @@ class Mover {
   void start();
   // Something was closed.
   void wake();
+  // A file that is in parts, by its row and generation.
+  void hold(std::uint32_t whole, std::uint32_t generation, UniqueFd fd);
   // The run is over; what could not be brought home.
   std::vector<Recovered> finish();
 
  private:
+  struct Held {
+    UniqueFd fd;
+    std::uint32_t generation = 0;
+  };
+
   void serve();
+  std::vector<Recovered> combine(When when);
+  bool has_work();
 
   Area& area_;
   Lander& lander_;
@@ -39,6 +51,7 @@ class Mover {
   std::condition_variable woken_;
   bool work_ = false;
   bool stop_ = false;
+  std::map<std::uint32_t, Held> held_;
   std::vector<Recovered> odd_;
 };
 

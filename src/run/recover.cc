@@ -18,6 +18,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "run/combine.h"
 #include "run/lander.h"
 #include "run/mover.h"
 #include "run/own_folder.h"
@@ -183,6 +184,21 @@ std::vector<Buffer*> orphans_in(Area& area) {
   return out;
 }
 
+// Files that are in parts.
+void tell_parted(Area& area, std::vector<Recovered>& out) {
+  auto& parts = *area.at<AreaParts>(area.parts);
+  for (std::uint32_t i = 0; area.parts != 0 && i < parts.top && i < parts.wholes.size(); ++i) {
+    if (is_parted(parts.wholes[i])) {
+      out.push_back({.outcome = Outcome::failed,
+                     .path = parts.wholes[i].path.data(),
+                     .put = "",
+                     .offset = 0,
+                     .bytes = parts.wholes[i].size,
+                     .why = "nobody has tried yet"});
+    }
+  }
+}
+
 }  // namespace
 
 bool is_needed(Area& area) {
@@ -191,7 +207,9 @@ bool is_needed(Area& area) {
   const auto pending = [](const AreaMove& move) {
     return is_elsewhere(move) || move.state == AreaMove::landing;
   };
-  return std::any_of(moves.begin(), moves.end(), pending) || is_pending_left(area) ||
+  const auto* parts = area.at<AreaParts>(area.parts);
+  return (area.parts != 0 && parts->live != 0) || is_pending_left(area) ||
+         std::any_of(moves.begin(), moves.end(), pending) ||
          std::any_of(all.begin(), all.end(), [](const Buffer& buffer) {
            return (buffer.generation & 1) != 0 && buffer.block != 0 && buffer.length > 0;
          });
@@ -296,7 +314,9 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
     const auto size = static_cast<std::size_t>(found.st_size);
     void* memory = size < sizeof(Area) ? MAP_FAILED
                                        : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-    bool needed = false;
+    // One of another version of Sluice is for that.
+    bool needed = memory != MAP_FAILED && static_cast<const Area*>(memory)->magic == area_magic &&
+                  static_cast<const Area*>(memory)->version != area_version;
     if (memory != MAP_FAILED && is_area(memory, size)) {
       auto& area = *static_cast<Area*>(memory);
       if (area.buffers != 0 && area.process_space != process_space()) {
@@ -328,14 +348,19 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
                          .why = "nobody has tried yet"});
         }
       }
-      std::vector<Recovered> brought = look_only ? list_pending(area) : bring_home(area, true, true);
-      for (const Recovered& one : look_only ? std::vector<Recovered>() : brought) {
-        remove_own_folder(folder_of(one.put));
-      }
-      std::move(brought.begin(), brought.end(), std::back_inserter(out));
-      if (!look_only) {
-        brought = Lander(area).land(Lander::Which::closed, true);
-        std::move(brought.begin(), brought.end(), std::back_inserter(out));
+      if (look_only) {
+        tell_parted(area, out);
+        std::vector<Recovered> pending = list_pending(area);
+        out.insert(out.end(), pending.begin(), pending.end());
+      } else {
+        for (auto& done : {combine_parts(
+                               area, [](auto, auto) { return UniqueFd(); }, When::left, true),
+                           bring_home(area, true, true), Lander(area).land(Lander::Which::closed, true)}) {
+          out.insert(out.end(), done.begin(), done.end());
+        }
+        for (const Recovered& one : out) {
+          remove_own_folder(folder_of(one.put));
+        }
       }
       needed = is_needed(area);
     }

@@ -80,10 +80,6 @@ const sluice_stage* find_stage(std::string_view spec) {
   return nullptr;
 }
 
-bool keeps_back(const sluice_stage* stage) {
-  return stage != nullptr && (stage->operations & SLUICE_BIT(SLUICE_SETTLE)) != 0;
-}
-
 }  // namespace
 
 bool needs_keeper(const std::vector<std::string>& wanted) {
@@ -118,12 +114,6 @@ Status check_stages(const std::vector<std::string>& stages_wanted) {
                       [&](const std::string& other) { return name_of(other) == name_of(spec); }) > 1) {
       return bad_input(fmt::format("{} can stand in a stack once", name_of(spec)), "leave one of them out");
     }
-    const std::string_view changes = stage == nullptr ? "data" : stage->interference;
-    if (keeping != nullptr && (changes == "data" || keeps_back(stage))) {
-      return bad_input(fmt::format("{} cannot stand below {}", name_of(spec), name_of(*keeping)),
-                       "name the one that keeps data back last");
-    }
-    keeping = keeps_back(stage) ? &spec : keeping;
     if (spec.find('\n') != std::string::npos) {
       return bad_input("a stage has a line break in its name");
     }
@@ -131,6 +121,13 @@ Status check_stages(const std::vector<std::string>& stages_wanted) {
     if (!stack.add(spec, stages(), why)) {
       return bad_input(fmt::format("stage {}", why.data()));
     }
+    const bool keeps = stack.last_wants(SLUICE_SETTLE);
+    const std::string_view changes = stage == nullptr ? "data" : stage->interference;
+    if (keeping != nullptr && (changes == "data" || keeps)) {
+      return bad_input(fmt::format("{} cannot stand below {}", name_of(spec), name_of(*keeping)),
+                       "name the one that keeps data back last");
+    }
+    keeping = keeps ? &spec : keeping;
   }
   return {};
 }
@@ -157,7 +154,8 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   header.bytes = aligned(header.files + area_files * sizeof(AreaFile));
   if (memory > 0) {
     header.moves = header.bytes;
-    header.bytes = aligned(header.moves + area_moves * sizeof(AreaMove));
+    header.parts = aligned(header.moves + area_moves * sizeof(AreaMove));
+    header.bytes = aligned(header.parts + sizeof(AreaParts));
   }
   std::uint64_t needed = header.bytes;
   if (memory > 0) {
@@ -206,6 +204,7 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   out.area_->files = header.files;
   out.area_->moves = header.moves;
   out.area_->pending = header.pending;
+  out.area_->parts = header.parts;
   out.area_->buffers = header.buffers;
   out.area_->blocks = header.blocks;
   out.area_->block_count = header.block_count;

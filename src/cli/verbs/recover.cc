@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/sys.h"
+#include "base/text.h"
 #include "cli/verb.h"
+#include "run/combine.h"
 #include "run/recover.h"
 
 namespace sluice {
@@ -18,11 +21,24 @@ constexpr std::array rows = {&option_dry_run};
 constexpr std::array examples = {
     Example{"sluice recover", "Write what programs that were killed had kept back."},
     Example{"sluice recover --dry-run", "Only look."},
+    Example{"sluice recover /fast/scratch", "After a power cut: also the parts of files that are there."},
 };
+
+Status check_folder(const std::string& folder) {
+  return sys().access((folder + "/.").c_str(), R_OK) == 0
+             ? Status()
+             : Errno().fail(fmt::format("cannot look into {}", quote(folder)));
+}
 
 Result<Output> run(const Context& context) {
   const bool look_only = context.options.flag("dry-run");
-  const std::vector<Recovered> all = recover_leftovers(look_only);
+  std::vector<Recovered> all = recover_leftovers(look_only);
+  for (const std::string& folder : context.options.operands()) {
+    SLUICE_CHECK(check_folder(folder));
+    for (Recovered& one : combine_logs(folder, look_only)) {
+      all.push_back(std::move(one));
+    }
+  }
   Output out;
   Json list = Json::array();
   for (const Recovered& one : all) {
@@ -48,7 +64,8 @@ Result<Output> run(const Context& context) {
 extern const Verb verb_recover = {
     .name = "recover",
     .summary = "write what programs that were killed had kept back of their files",
-    .operands = "",
+    .operands = "[FOLDER...]",
+    .most_operands = 1000,
     .description =
         "Stages such as `writeback` keep writes back in memory that outlives the program. Where the program "
         "and `sluice run` were both killed, this writes them: into the file, where it is provably the one "
@@ -58,7 +75,9 @@ extern const Verb verb_recover = {
         "removed is dropped. Newer data is never written over.\n\n"
         "Every other command of Sluice does the same when it starts. What the memory of a machine held is "
         "gone "
-        "when it is switched off.\n\n"
+        "when it is switched off; what a program had synced of a file that is in parts (`rewrite` with "
+        "combine=yes) "
+        "is then in the folder of the parts: name it, and they are brought together.\n\n"
         "Exit status: 1 where something could not be written; it is kept then.",
     .options = rows,
     .examples = examples,

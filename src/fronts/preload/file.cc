@@ -365,6 +365,9 @@ File* begin(int folder, const char* path, int flags) {
   // A file without a name is one of its folder's.
   const bool told = absolute(folder, path, whole) && (!nameless || append(whole, "/.nameless"));
   const Stack* stack = told ? stack_for(whole) : nullptr;
+  if (is_parted() && (stack == nullptr || !stack->changes_opens())) [[unlikely]] {
+    make_native(folder, path);
+  }
   File* file = stack == nullptr ? nullptr : pool.take();
   if (stack != nullptr && file == nullptr) {
     this_area()->unmanaged.fetch_add(1);

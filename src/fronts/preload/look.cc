@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -51,10 +52,16 @@ AreaMove* elsewhere(int folder, const char* path) {
              : sluice::move_of(*area, whole);
 }
 
+template <class Look>
+int look_at(struct stat& found, Look look) {
+  return sluice::look_at_whole(look, found.st_dev, found.st_ino, found.st_size);
+}
+
 // What is said of a file: again where something had been kept back. A link of ours is shown as the file that
 // it stands for, and what has no link yet as well.
 template <class Look>
-int looked(int folder, const char* path, struct stat* found, Look look) {
+int looked(int folder, const char* path, struct stat* found, Look look_once) {
+  const auto look = [&] { return look_at(*found, look_once); };
   int out = look();
   if (out != 0 && errno == ENOENT && is_keeping()) {
     put_down_name(folder, path);
@@ -253,7 +260,7 @@ SLUICE_EXPORT int fstatat(int folder, const char* path, struct stat* out, int fl
 }
 SLUICE_EXPORT int fstat(int fd, struct stat* out) noexcept {
   const bool told = is_keeping() && ask(fd, SLUICE_SETTLE_STAT, out, sizeof *out) == 1;
-  return told ? 0 : SLUICE_NEXT(fstat)(fd, out);
+  return told ? 0 : look_at(*out, [&] { return SLUICE_NEXT(fstat)(fd, out); });
 }
 SLUICE_ALIAS(int, stat64, stat, (const char*, struct stat64*)) noexcept;
 SLUICE_ALIAS(int, lstat64, lstat, (const char*, struct stat64*)) noexcept;
@@ -279,7 +286,15 @@ SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, 
   if (is_keeping()) {
     settle_at(folder, path, flags);
   }
-  const int result = SLUICE_NEXT(statx)(folder, path, flags, mask, out);
+  dev_t device = 0;
+  ino_t inode = 0;
+  const auto look = [&] {
+    const int said = SLUICE_NEXT(statx)(folder, path, flags, mask, out);
+    device = said == 0 ? makedev(out->stx_dev_major, out->stx_dev_minor) : 0;
+    inode = said == 0 ? out->stx_ino : 0;
+    return said;
+  };
+  const int result = sluice::look_at_whole(look, device, inode, out->stx_size);
   return result == 0 && S_ISLNK(out->stx_mode) && elsewhere(folder, path) != nullptr
              ? SLUICE_NEXT(statx)(folder, path, flags & ~AT_SYMLINK_NOFOLLOW, mask, out)
              : result;

@@ -12,6 +12,7 @@
 
 #include "fronts/preload/file.h"
 #include "fronts/preload/stdio.h"
+#include "pipeline/parts.h"
 
 namespace sluice::preload {
 namespace {
@@ -81,9 +82,11 @@ int file_close(FILE* file) {
 }
 
 int file_stat(FILE* file, void* out) {
-  return is_keeping() && ask(file->_fileno, SLUICE_SETTLE_KIND, out, sizeof(struct stat)) == 1
-             ? 0
-             : libc_stat(file, out);
+  if (is_keeping() && ask(file->_fileno, SLUICE_SETTLE_KIND, out, sizeof(struct stat)) == 1) {
+    return 0;
+  }
+  auto& found = *static_cast<struct stat*>(out);
+  return look_at_whole([&] { return libc_stat(file, out); }, found.st_dev, found.st_ino, found.st_size);
 }
 
 template <class Function>

@@ -73,6 +73,7 @@ extern const sluice_stage stage_delay = {
     .aside = 0,
     .start = start,
     .act = act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

@@ -73,6 +73,7 @@ extern const sluice_stage stage_drop_unsynced = {
     .aside = 0,
     .start = nullptr,
     .act = act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

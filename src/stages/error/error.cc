@@ -97,6 +97,7 @@ extern const sluice_stage stage_error = {
     .aside = 0,
     .start = start,
     .act = act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

@@ -41,6 +41,7 @@ extern const sluice_stage stage_mark = {
     .aside = 0,
     .start = nullptr,
     .act = act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

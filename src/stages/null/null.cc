@@ -66,6 +66,7 @@ extern const sluice_stage stage_null = {
     .aside = 0,
     .start = nullptr,
     .act = act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

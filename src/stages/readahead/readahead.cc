@@ -163,6 +163,7 @@ extern const sluice_stage stage_readahead = {
     .aside = 1,
     .start = readahead::start,
     .act = readahead::act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

@@ -15,6 +15,7 @@ struct Elsewhere {
   std::array<char, 1024> folder = {};
   std::array<std::array<char, 128>, most_exceptions> except = {};  // globs of names
   std::size_t exceptions = 0;
+  bool combine = false;
 };
 
 bool is_excepted(const Elsewhere& where, const char* path);

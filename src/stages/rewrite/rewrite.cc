@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "pipeline/parameters.h"
-#include "stages/rewrite/elsewhere.h"
+#include "stages/rewrite/combine.h"
 
 namespace sluice {
 namespace {
@@ -31,8 +31,11 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
     } else if (parameters.name == "except" && out.exceptions < Elsewhere::most_exceptions &&
                parameters.value.size() < out.except[0].size()) {
       std::memcpy(out.except[out.exceptions++].data(), parameters.value.data(), parameters.value.size());
+    } else if (parameters.name == "combine" && (parameters.value == "yes" || parameters.value == "no")) {
+      out.combine = parameters.value == "yes";
     } else {
-      return parameters.refuse("rewrite has to=/FOLDER, which is absolute, and except=GLOB of file names");
+      return parameters.refuse(
+          "rewrite has to=/FOLDER, which is absolute, except=GLOB of file names, and combine=yes");
     }
   }
   if (!parameters.good()) {
@@ -54,7 +57,13 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
 }
 
 std::int64_t act(void* state, void** file_state, sluice_activity* activity, const sluice_next* next) {
-  return act_elsewhere(*static_cast<const Elsewhere*>(state), file_state, *activity, next);
+  const auto& where = *static_cast<const Elsewhere*>(state);
+  return where.combine ? act_combined(where, file_state, *activity, next)
+                       : act_elsewhere(where, file_state, *activity, next);
+}
+
+std::uint32_t wants(void* state) {
+  return static_cast<const Elsewhere*>(state)->combine ? combine_operations : elsewhere_operations;
 }
 
 }  // namespace
@@ -68,11 +77,14 @@ extern const sluice_stage stage_rewrite = {
     .interference = "calls",
     .state = "buffers",
     .semantics = "relaxed",
-    .parameters = "to= the folder, absolute\nexcept= names of files that stay, a glob; several times",
-    .operations = elsewhere_operations,
+    .parameters =
+        "to= the folder, absolute\nexcept= names of files that stay, a glob; several times\n"
+        "combine=no yes: what several processes write of one file goes to parts, which are brought together",
+    .operations = combine_operations,
     .aside = 0,
     .start = start,
     .act = act,
+    .wants = wants,
 };
 
 }  // namespace sluice

@@ -167,6 +167,7 @@ extern const sluice_stage stage_seekfree = {
     .aside = 0,
     .start = nullptr,
     .act = act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

@@ -480,6 +480,7 @@ extern const sluice_stage stage_smallfiles = {
     .aside = 0,
     .start = start,
     .act = act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

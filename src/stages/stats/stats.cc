@@ -159,6 +159,7 @@ extern const sluice_stage stage_stats = {
     .aside = 0,
     .start = nullptr,
     .act = act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

@@ -79,6 +79,7 @@ extern const sluice_stage stage_torn = {
     .aside = 0,
     .start = start,
     .act = act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

@@ -525,6 +525,7 @@ extern const sluice_stage stage_writeback = {
     .aside = 0,
     .start = writeback::start,
     .act = writeback::act,
+    .wants = nullptr,
 };
 
 }  // namespace sluice

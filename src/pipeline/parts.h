@@ -1,0 +1,170 @@
+// Files that are in parts while a program runs: each open file writes to a part of its own elsewhere, and
+// which pieces of the file that is, and in what order, is noted here. The file itself, the whole, is at its
+// path and has none of it until the parts are brought together (run/combine.h). All processes of a run share
+// these tables.
+//
+// A piece is noted when its data is in the part, and counts from then on, whoever is killed. Who holds the
+// lock of a part changes it; that of the table is for wholes, and for taking parts. Of both, the part's comes
+// first.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "pipeline/buffers.h"
+
+namespace sluice {
+
+// Where a part has bytes of the file, or what became of the file's size.
+struct Piece {
+  static constexpr std::uint64_t cut = UINT64_MAX;  // a length: the file ends at the offset from then on
+  static constexpr std::uint64_t grown = 0;         // a length: it ends there at least
+
+  std::uint64_t order = 0;  // in the run; never twice
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+struct alignas(64) AreaPart {
+  enum Flag : std::uint32_t {
+    closed = 1,  // who opened it has closed it
+    retired = 2  // its pieces are in the file, and what is written goes there
+  };
+  static constexpr std::uint32_t most_pieces = 72;  // more are in its log
+
+  std::atomic<std::uint32_t> lock = 0;        // the thread that changes it; 0 = nobody
+  std::atomic<std::uint32_t> generation = 0;  // odd while it is somebody's; another number is another part
+  std::atomic<std::uint32_t> flags = 0;
+  std::atomic<std::uint32_t> count = 0;  // pieces that are noted here
+  std::uint32_t whole = 0;               // its row
+  pid_t process = 0;                     // who opened it, and since when that lives
+  std::uint64_t started = 0;
+  std::uint64_t logged = 0;         // bytes of its log; what is noted here comes behind them
+  std::array<char, 256> data = {};  // its path; that of its log ends in ".log"
+  std::array<Piece, most_pieces> pieces = {};
+};
+static_assert(sizeof(AreaPart) == 2048);
+
+struct AreaWhole {
+  enum State : std::uint32_t {
+    unused,
+    parted,
+    gathering,  // somebody is bringing its parts together
+    together    // all is in the file: what is left of its parts counts no more
+  };
+  std::atomic<std::uint32_t> state = unused;
+  std::atomic<std::uint32_t> generation = 0;  // another number is another file
+  std::atomic<std::uint32_t> wanted = 0;      // somebody waits until it is one
+  std::atomic<std::uint32_t> synced = 0;      // the program was told that it is safe
+  std::atomic<std::uint32_t> failures = 0;    // to bring its parts together
+  std::atomic<std::int32_t> error = 0;        // the last of them, an errno
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::atomic<std::uint64_t> size = 0;  // as the program sees it
+  FileStamp stamp;                      // of the file that is there, as we left it
+  std::atomic<std::int64_t> began = 0;  // when its last bytes were about to be written there; nanoseconds
+  std::array<char, 760> path = {};
+};
+
+struct AreaParts {
+  std::atomic<std::uint32_t> lock = 0;
+  std::atomic<std::uint32_t> live = 0;  // wholes
+  std::atomic<std::uint32_t> top = 0;   // rows above were never used
+  std::atomic<std::uint32_t> full = 0;  // 1 = a file that is used natively could not be noted: no new wholes
+  std::atomic<std::uint32_t> gathered = 0;  // wholes that came to be one
+  std::atomic<std::uint64_t> order = 0;     // of the next piece, less one
+  std::array<AreaWhole, 256> wholes = {};
+  std::array<AreaPart, 1024> parts = {};
+  std::array<std::atomic<std::uint64_t>, 16384> native = {};  // files that are not to be parted any more
+};
+
+// Of the process's run; null where nothing can be in parts.
+AreaParts* this_parts();
+// Whether any file is in parts now.
+inline bool is_parted() {
+  const AreaParts* parts = this_parts();
+  return parts != nullptr && parts->live.load(std::memory_order_relaxed) != 0;
+}
+inline bool is_parted(const AreaWhole& whole) {
+  const std::uint32_t state = whole.state.load(std::memory_order_acquire);
+  return state == AreaWhole::parted || state == AreaWhole::gathering;
+}
+// The row of a file that is in parts, else null.
+AreaWhole* whole_of(AreaParts& parts, std::uint64_t device, std::uint64_t inode);
+// Looks at what is said of a file, and corrects its size where it is in parts. `look` returns 0 where it is
+// said; `device`, `inode` and `size` are where it is said then.
+template <class Look, class Number, class Size>
+int look_at_whole(Look look, const Number& device, const Number& inode, Size& size) {
+  AreaParts* parts = this_parts();
+  if (parts == nullptr || parts->live.load(std::memory_order_relaxed) == 0) [[likely]] {
+    return look();
+  }
+  const std::uint32_t before = parts->gathered;
+  const int out = look();
+  if (out != 0) {
+    return out;
+  }
+  if (const AreaWhole* whole = whole_of(*parts, device, inode); whole != nullptr) {
+    size = static_cast<Size>(whole->size.load(std::memory_order_relaxed));
+    return out;
+  }
+  return parts->gathered == before ? out : look();  // it may have been in parts before
+}
+
+// A file is not to be in parts from now on; notes it, no more.
+void note_native(AreaParts& parts, std::uint64_t device, std::uint64_t inode);
+bool is_native(const AreaParts& parts, std::uint64_t device, std::uint64_t inode);
+// The same, and waits until its parts are together: 0, or an errno. Where the keeper is gone nobody does it,
+// and it is as it is.
+int make_native(std::uint64_t device, std::uint64_t inode);
+// Of the file that a path names, where there is one.
+int make_native(int folder, const char* path);
+
+// Notes a piece. False where that cannot be: its log cannot be written. REQUIRES: the part's lock.
+bool note_piece(AreaParts& parts, AreaPart& part, std::uint64_t offset, std::uint64_t length);
+// All that is noted is in the log; with `sync` the part and its log are on the device. 0 or errno. REQUIRES:
+// the part's lock.
+int write_log(AreaParts& parts, AreaPart& part, bool sync);
+
+// What a log begins with, and then the pieces, each with a check.
+struct LogHead {
+  static constexpr std::array<char, 8> right_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'p', 't'};
+
+  std::array<char, 8> magic = right_magic;
+  std::uint32_t version = 1;
+  std::uint32_t whole = 0;  // with generation and run: logs that have these alike are of one file
+  std::uint32_t generation = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t inode = 0;
+  FileStamp stamp;
+  std::array<char, 64> run = {};
+  std::array<char, 760> path = {};
+  std::uint64_t check = 0;
+};
+struct LogPiece {
+  Piece piece;
+  std::uint64_t check = 0;
+};
+inline constexpr std::size_t log_head_bytes = 4096;
+static_assert(sizeof(LogHead) <= log_head_bytes && sizeof(LogPiece) == 32);
+// Of the bytes before it.
+std::uint64_t check_of(const LogHead& head);
+std::uint64_t check_of(const LogPiece& one);
+std::array<char, 264> log_path(const AreaPart& part);
+
+// Holds a lock of these tables. No signal comes meanwhile: its handler could want it, too.
+class PartLock {
+ public:
+  explicit PartLock(std::atomic<std::uint32_t>& lock);
+  PartLock(const PartLock&) = delete;
+  PartLock& operator=(const PartLock&) = delete;
+  ~PartLock();
+
+ private:
+  std::atomic<std::uint32_t>& lock_;
+  std::uint64_t before_ = 0;  // signals that were blocked
+};
+
+}  // namespace sluice

@@ -1,0 +1,530 @@
+#include "run/combine.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "pipeline/area.h"
+
+namespace sluice {
+namespace {
+
+using Outcome = Recovered::Outcome;
+
+constexpr std::size_t at_once = std::size_t{8} << 20;  // bytes, written by one call
+constexpr int patience = 1000;                         // milliseconds, for somebody who writes to a part
+constexpr std::int64_t a_moment = 2 * std::int64_t{1000000000};  // in which a write that has begun is done
+
+std::int64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time.tv_sec * std::int64_t{1000000000} + time.tv_nsec;
+}
+
+// A part, as whoever brings it together has it.
+struct Source {
+  std::string data;
+  UniqueFd fd;
+  std::vector<Piece> pieces;
+};
+
+Source open_source(std::string data) {
+  UniqueFd fd(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  return {.data = std::move(data), .fd = std::move(fd), .pieces = {}};
+}
+
+Combined combine_sources(const std::vector<Source>& sources, std::uint64_t size) {
+  std::vector<std::vector<Piece>> pieces;
+  for (const Source& source : sources) {
+    pieces.push_back(source.pieces);
+  }
+  return combine_pieces(pieces, size);
+}
+
+Status write_all(int fd, const char* bytes, std::size_t length, std::uint64_t offset) {
+  while (length > 0) {
+    const ssize_t done = pwrite(fd, bytes, length, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) {
+      continue;
+    }
+    if (done <= 0) {
+      return Errno().fail("cannot write it");
+    }
+    bytes += done;
+    offset += static_cast<std::uint64_t>(done);
+    length -= static_cast<std::size_t>(done);
+  }
+  return {};
+}
+
+Status read_all(const Source& from, char* bytes, std::size_t length, std::uint64_t offset) {
+  while (length > 0) {
+    const ssize_t done = pread(from.fd.get(), bytes, length, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) {
+      continue;
+    }
+    if (done <= 0) {
+      const int number = done == 0 ? EIO : errno;
+      return fail(number, fmt::format("cannot read {}", quote(from.data)));
+    }
+    bytes += done;
+    offset += static_cast<std::uint64_t>(done);
+    length -= static_cast<std::size_t>(done);
+  }
+  return {};
+}
+
+// Extents that lie side by side are written together, whoever wrote them: that is what parts are for.
+Status write_extents(const Combined& combined, const std::vector<Source>& sources, int fd,
+                     const std::function<void()>& begins) {
+  std::vector<char> buffer(at_once);
+  std::size_t filled = 0;
+  std::uint64_t base = 0;
+  const auto flush = [&]() -> Status {
+    begins();
+    const std::size_t length = std::exchange(filled, 0);
+    return write_all(fd, buffer.data(), length, base);
+  };
+  for (const auto& [begin, extent] : combined.extents) {
+    for (std::uint64_t at = begin; at < extent.end;) {
+      if (base + filled != at || filled == at_once) {
+        SLUICE_CHECK(flush());
+        base = at;
+      }
+      const auto length =
+          static_cast<std::size_t>(std::min<std::uint64_t>(extent.end - at, at_once - filled));
+      SLUICE_CHECK(read_all(sources[extent.part], buffer.data() + filled, length, at));
+      filled += length;
+      at += length;
+    }
+  }
+  return flush();
+}
+
+// Writes it into a file that is the one it belongs to, or new and empty.
+Status write_combined(const Combined& combined, const std::vector<Source>& sources, int fd,
+                      const std::function<void()>& begins) {
+  struct stat found {};
+  begins();
+  if (fstat(fd, &found) != 0 || (static_cast<std::uint64_t>(found.st_size) > combined.kept &&
+                                 ftruncate(fd, static_cast<off_t>(combined.kept)) != 0)) {
+    return Errno().fail("cannot make it shorter");
+  }
+  SLUICE_CHECK(write_extents(combined, sources, fd, begins));
+  if (fstat(fd, &found) != 0 || (static_cast<std::uint64_t>(found.st_size) != combined.size &&
+                                 ftruncate(fd, static_cast<off_t>(combined.size)) != 0)) {
+    return Errno().fail("cannot give it its size");
+  }
+  return {};
+}
+
+// What a log has, as far as it is right.
+std::vector<Piece> read_log(const Source& log) {
+  std::vector<Piece> out;
+  LogPiece row;
+  constexpr auto step = static_cast<off_t>(sizeof row);
+  for (off_t at = log_head_bytes; pread(log.fd.get(), &row, sizeof row, at) == step; at += step) {
+    if (row.check != check_of(row)) {
+      break;
+    }
+    out.push_back(row.piece);
+  }
+  return out;
+}
+
+// With what is noted of it, in its log and in memory.
+Result<Source> source_of(const AreaPart& part) {
+  Source out = open_source(part.data.data());
+  if (!out.fd && (part.count > 0 || part.logged > 0)) {
+    return Errno().fail(fmt::format("cannot open {}", quote(out.data)));
+  }
+  if (part.logged > log_head_bytes) {
+    const Source log = open_source(log_path(part).data());
+    out.pieces = read_log(log);
+    if (out.pieces.size() < (part.logged - log_head_bytes) / sizeof(LogPiece)) {
+      return fail(fmt::format("{} is damaged", quote(log.data)));
+    }
+  }
+  const std::uint32_t count = std::min<std::uint32_t>(part.count, AreaPart::most_pieces);
+  out.pieces.insert(out.pieces.end(), part.pieces.begin(), part.pieces.begin() + count);
+  return out;
+}
+
+// The parts of a whole, each with its lock.
+class Locks {
+ public:
+  Locks(AreaParts& parts, std::uint32_t whole) {
+    for (AreaPart& part : parts.parts) {
+      const auto is_of = [&] {
+        return (part.generation & 1) != 0 && part.whole == whole && (part.flags & AreaPart::retired) == 0;
+      };
+      if (!is_of()) {
+        continue;
+      }
+      if (wait_for_lock(part.lock, gettid(), patience) != Locked::yes) {
+        good_ = false;
+        return;
+      }
+      if (is_of()) {
+        all_.push_back(&part);
+      } else {
+        part.lock = 0;
+      }
+    }
+  }
+  Locks(const Locks&) = delete;
+  Locks& operator=(const Locks&) = delete;
+  ~Locks() {
+    for (AreaPart* part : all_) {
+      part->lock.store(0, std::memory_order_release);
+    }
+  }
+  // False where somebody did not give one away.
+  [[nodiscard]] bool good() const { return good_; }
+  [[nodiscard]] const std::vector<AreaPart*>& all() const { return all_; }
+
+ private:
+  std::vector<AreaPart*> all_;
+  bool good_ = true;
+};
+
+bool is_file(int fd, const AreaWhole& whole) {
+  struct stat found {};
+  return fd >= 0 && fstat(fd, &found) == 0 && found.st_dev == whole.device && found.st_ino == whole.inode;
+}
+
+// The file itself, by its path or under another name in the same folder; none where it is not there.
+UniqueFd open_whole(const AreaWhole& whole) {
+  const std::string path = whole.path.data();
+  UniqueFd out(open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (is_file(out.get(), whole)) {
+    return out;
+  }
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_of(path), ignored)) {
+    struct stat found {};
+    if (lstat(entry.path().c_str(), &found) == 0 && found.st_ino == whole.inode &&
+        found.st_dev == whole.device && S_ISREG(found.st_mode)) {
+      out = UniqueFd(open(entry.path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      return is_file(out.get(), whole) ? std::move(out) : UniqueFd();
+    }
+  }
+  return UniqueFd();
+}
+
+// Whether nobody but us wrote to it since. Who was killed in the middle of that had begun a moment before.
+bool is_unchanged(const AreaWhole& whole, const FileStamp& found, bool in_the_middle) {
+  return (found.size == whole.stamp.size && found.changed == whole.stamp.changed) ||
+         (in_the_middle && whole.began != 0 && found.changed >= whole.stamp.changed &&
+          found.changed <= whole.began + a_moment);
+}
+
+// The pieces alone, in a new file beside it.
+Recovered to_beside(const Combined& combined, const std::vector<Source>& sources, Recovered out,
+                    std::string why) {
+  out.why = std::move(why);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = out.path + ".sluice-recovered" + (i == 0 ? "" : fmt::format(".{}", i));
+    const UniqueFd fd(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!fd && errno == EEXIST) {
+      continue;
+    }
+    Status put = fd ? write_combined(combined, sources, fd.get(), [] {}) : Errno().fail("cannot make it");
+    if (put && fsync(fd.get()) != 0) {
+      put = Errno().fail("cannot sync it");
+    }
+    if (!put) {
+      if (fd) {
+        unlink(name.c_str());
+      }
+      out.why += fmt::format(", and beside it is no place: {}", put.error().text());
+      return out;
+    }
+    out.put = name;
+    out.outcome = Outcome::beside;
+    return out;
+  }
+  return out;
+}
+
+// As if the program had written it there: the time is that of the last write, or what somebody set since.
+void set_time(int fd, const std::vector<Source>& sources, const struct stat& before, const FileStamp& stamp) {
+  timespec last = before.st_mtim;
+  const auto number = [](const timespec& time) {
+    return time.tv_sec * std::int64_t{1000000000} + time.tv_nsec;
+  };
+  if (number(last) == stamp.changed) {
+    for (const Source& source : sources) {
+      struct stat found {};
+      if (source.fd && fstat(source.fd.get(), &found) == 0 && number(found.st_mtim) > number(last)) {
+        last = found.st_mtim;
+      }
+    }
+  }
+  const std::array<timespec, 2> times = {timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, last};
+  futimens(fd, times.data());
+}
+
+// `moved`, `beside` and `dropped` are done, and `failed` is not.
+Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd fd, bool checked,
+                 bool in_the_middle) {
+  Recovered out;
+  out.path = whole.path.data();
+  out.put = sources.empty() ? "" : folder_of(sources.front().data);
+  if (!is_file(fd.get(), whole)) {
+    fd = open_whole(whole);
+  }
+  if (!fd) {
+    return to_beside(combine_sources(sources, 0), sources, std::move(out),
+                     "the file is not there any more, or is another, or may not be written");
+  }
+  struct stat before {};
+  bool good = false;
+  fstat(fd.get(), &before);
+  if (before.st_nlink == 0) {
+    out.outcome = Outcome::dropped;
+    out.why = "the file was removed";
+    return out;
+  }
+  if (checked && !is_unchanged(whole, stamp_of(fd.get(), good), in_the_middle)) {
+    return to_beside(combine_sources(sources, 0), sources, std::move(out), "the file was changed since");
+  }
+  const Combined combined = combine_sources(sources, static_cast<std::uint64_t>(before.st_size));
+  Status put = write_combined(combined, sources, fd.get(), [&] { whole.began = now(); });
+  if (put) {
+    set_time(fd.get(), sources, before, whole.stamp);
+  }
+  if (put && whole.synced != 0 && fsync(fd.get()) != 0) {
+    put = Errno().fail("cannot sync it");
+  }
+  if (!put) {
+    whole.stamp = stamp_of(fd.get(), good);
+    whole.error = put.error().number == 0 ? EIO : put.error().number;
+    out.why = put.error().text();
+    return out;
+  }
+  out.outcome = Outcome::moved;
+  return out;
+}
+
+// REQUIRES: the parts' locks.
+Recovered gather_parts(AreaWhole& whole, const std::vector<AreaPart*>& parts, UniqueFd fd, bool checked,
+                       bool in_the_middle) {
+  std::vector<Source> sources;
+  for (const AreaPart* part : parts) {
+    auto source = source_of(*part);
+    if (!source) {
+      Recovered out;
+      out.path = whole.path.data();
+      out.put = folder_of(part->data.data());
+      out.why = source.error().text();
+      return out;
+    }
+    sources.push_back(std::move(*source));
+  }
+  return gather(whole, sources, std::move(fd), checked, in_the_middle);
+}
+
+// What is left of its parts goes, and whoever still has one writes to the file. REQUIRES: the parts' locks,
+// and it is together.
+void clear(AreaParts& parts, AreaWhole& whole, const std::vector<AreaPart*>& all) {
+  for (AreaPart* part : all) {
+    unlink(part->data.data());
+    unlink(log_path(*part).data());
+    part->flags.fetch_or(AreaPart::retired);
+    if ((part->flags & AreaPart::closed) != 0) {
+      part->generation.fetch_add(1);
+    }
+  }
+  const PartLock lock(parts.lock);
+  whole.state.store(AreaWhole::unused, std::memory_order_release);
+  parts.live.fetch_sub(1);
+}
+
+// All is in the file: from here on it counts, and its parts do not, whoever is killed. REQUIRES: the parts'
+// locks.
+void commit(AreaParts& parts, AreaWhole& whole, const std::vector<AreaPart*>& all) {
+  const PartLock lock(parts.lock);
+  bool open = whole.wanted != 0;
+  for (const AreaPart* part : all) {
+    open = open || (part->flags & AreaPart::closed) == 0;
+  }
+  if (open) {
+    note_native(parts, whole.device, whole.inode);
+  }
+  parts.gathered.fetch_add(1);
+  whole.state.store(AreaWhole::together, std::memory_order_release);
+  whole.generation.fetch_add(1);
+}
+
+bool lives(const AreaPart& part) {
+  return (part.flags & AreaPart::closed) == 0 && part.process != 0 &&
+         process_start(part.process) == part.started;
+}
+
+// Whether its time has come.
+bool is_due(const AreaParts& parts, std::uint32_t index, When when) {
+  const AreaWhole& whole = parts.wholes[index];
+  if (whole.state == AreaWhole::unused || (when == When::runs && whole.state != AreaWhole::parted)) {
+    return false;
+  }
+  if (when == When::ended || whole.wanted != 0) {
+    return true;
+  }
+  for (const AreaPart& part : parts.parts) {
+    if ((part.generation & 1) != 0 && part.whole == index &&
+        (when == When::left ? lives(part) : (part.flags & AreaPart::closed) == 0)) {
+      return false;
+    }
+  }
+  return when == When::left || whole.error == 0;  // what failed is tried again at the end
+}
+
+// A whole and its parts, of which only the logs are left.
+struct Logged {
+  AreaWhole whole;
+  std::vector<Source> sources;
+};
+
+}  // namespace
+
+Combined combine_pieces(const std::vector<std::vector<Piece>>& parts, std::uint64_t size) {
+  Combined out{.kept = size, .size = size, .extents = {}};
+  std::vector<std::pair<Piece, std::size_t>> all;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (const Piece& piece : parts[i]) {
+      all.emplace_back(piece, i);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first.order < b.first.order; });
+  // What begins before an offset and reaches beyond it becomes two.
+  const auto split = [&](std::uint64_t at) {
+    auto next = out.extents.lower_bound(at);
+    if (next != out.extents.begin()) {
+      auto& [begin, extent] = *std::prev(next);
+      if (extent.end > at) {
+        out.extents.emplace_hint(next, at, extent);
+        extent.end = at;
+      }
+    }
+    return out.extents.lower_bound(at);
+  };
+  for (const auto& [piece, part] : all) {
+    if (piece.length == Piece::cut) {
+      out.extents.erase(split(piece.offset), out.extents.end());
+      out.kept = std::min(out.kept, piece.offset);
+      out.size = piece.offset;
+      continue;
+    }
+    const std::uint64_t end = piece.offset + piece.length;
+    out.size = std::max(out.size, end);
+    if (piece.length != Piece::grown) {
+      const auto last = split(end);
+      out.extents.erase(split(piece.offset), last);
+      out.extents[piece.offset] = {.end = end, .part = part};
+    }
+  }
+  return out;
+}
+
+std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When when, bool tell_all) {
+  std::vector<Recovered> told;
+  if (area.parts == 0) {
+    return told;
+  }
+  auto& parts = *area.at<AreaParts>(area.parts);
+  for (std::uint32_t i = 0; i < parts.top && i < parts.wholes.size(); ++i) {
+    AreaWhole& whole = parts.wholes[i];
+    bool in_the_middle = false;
+    bool done = false;  // and whoever did it was killed
+    {
+      const PartLock lock(parts.lock);
+      if (!is_due(parts, i, when)) {
+        continue;
+      }
+      in_the_middle = whole.state == AreaWhole::gathering;
+      done = whole.state == AreaWhole::together;
+      if (!done) {
+        whole.state = AreaWhole::gathering;
+      }
+    }
+    const Locks locks(parts, i);
+    if (done) {
+      clear(parts, whole, locks.all());
+      continue;
+    }
+    Recovered one;
+    one.path = whole.path.data();
+    one.why = "somebody is writing to it";
+    if (locks.good()) {
+      one = gather_parts(whole, locks.all(), held(i, whole.generation), when == When::left, in_the_middle);
+      whole.error = one.outcome == Outcome::failed && whole.error == 0 ? EIO : whole.error.load();
+    }
+    if (one.outcome == Outcome::failed) {
+      whole.state = AreaWhole::parted;
+      if (locks.good()) {
+        whole.wanted = 0;
+        whole.failures.fetch_add(1);
+      }
+    } else {
+      commit(parts, whole, locks.all());
+      clear(parts, whole, locks.all());
+    }
+    const bool quiet = one.outcome == Outcome::moved || one.outcome == Outcome::dropped;
+    if (quiet ? tell_all : one.outcome != Outcome::failed || when != When::runs) {
+      told.push_back(std::move(one));
+    }
+  }
+  return told;
+}
+
+std::vector<Recovered> combine_logs(const std::string& folder, bool look_only) {
+  std::map<std::string, Logged> wholes;  // by what logs of one file have alike
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string path = entry.path().string();
+    const Source log = open_source(path);
+    LogHead head;
+    if (!path.ends_with(".log") || !log.fd || pread(log.fd.get(), &head, sizeof head, 0) != sizeof head ||
+        head.magic != LogHead::right_magic || head.version != 1 || head.check != check_of(head) ||
+        access(head.run.data(), F_OK) == 0) {
+      continue;  // none of ours, or its run still has it
+    }
+    Logged& one = wholes[fmt::format("{} {} {}", head.run.data(), head.whole, head.generation)];
+    one.whole.path = head.path;
+    one.whole.inode = head.inode;
+    one.whole.stamp = head.stamp;
+    one.whole.synced = 1;
+    struct stat found {};
+    one.whole.device =
+        stat(head.path.data(), &found) == 0 ? found.st_dev : 0;  // another since the machine started
+    one.sources.push_back(open_source(path.substr(0, path.size() - std::string_view(".log").size())));
+    one.sources.back().pieces = read_log(log);
+  }
+  std::vector<Recovered> out;
+  for (auto& [name, one] : wholes) {
+    if (look_only) {
+      out.push_back({.path = one.whole.path.data(), .put = "", .why = "nobody has tried yet"});
+      continue;
+    }
+    out.push_back(gather(one.whole, one.sources, UniqueFd(), true, false));
+    for (const Source& source : one.sources) {
+      if (out.back().outcome != Outcome::failed) {
+        unlink(source.data.c_str());
+        unlink((source.data + ".log").c_str());
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace sluice

@@ -1,0 +1,51 @@
+// Brings the parts of files together that several processes of a run wrote (pipeline/parts.h).
+//
+// In its place: the file stays the one that it is, with its owner, mode, names, and those who have it open.
+// What was written of it when somebody is killed is written once more by whoever comes next: parts and logs
+// are there until all is done.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/sys.h"
+#include "pipeline/parts.h"
+#include "run/recover.h"
+
+namespace sluice {
+
+// A file as its pieces make it.
+struct Combined {
+  struct Extent {
+    std::uint64_t end = 0;
+    std::size_t part = 0;  // who has it
+
+    bool operator==(const Extent&) const = default;
+  };
+  std::uint64_t kept = 0;  // bytes at the beginning of the file that is there, where no extent says otherwise
+  std::uint64_t size = 0;
+  std::map<std::uint64_t, Extent> extents;  // by where they begin; none overlap
+};
+
+// Of the pieces of each part, in any order, over a file of that size. Of two pieces the later one counts.
+// Pure.
+Combined combine_pieces(const std::vector<std::vector<Piece>>& parts, std::uint64_t size);
+
+enum class When {
+  runs,   // files whose parts are all closed, and those that somebody waits for
+  ended,  // all: nobody will close one any more
+  left    // and there was no keeper for a while: only into files that nobody changed since, else beside them
+};
+
+// Those that could not be brought together, and with `tell_all` the others as well. `held` gives the
+// descriptor of a whole, by row and generation, or none.
+using HeldWhole = std::function<UniqueFd(std::uint32_t, std::uint32_t)>;
+std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When when, bool tell_all);
+
+// The same from what lies in a folder, where the memory of the run is gone: all that was synced.
+std::vector<Recovered> combine_logs(const std::string& folder, bool look_only);
+
+}  // namespace sluice
