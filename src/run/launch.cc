@@ -106,8 +106,11 @@ Result<std::string> preload_library() {
   constexpr std::string_view name = "libsluice-preload.so";
   std::array<char, 4096> program = {};
   const ssize_t size = readlink("/proc/self/exe", program.data(), program.size() - 1);
-  const std::string folder =
-      folder_of(std::string(program.data(), size > 0 ? static_cast<std::size_t>(size) : 0));
+  if (size <= 0) {
+    return fail("cannot tell where this program is, because /proc is not mounted",
+                "mount -t proc proc /proc");
+  }
+  const std::string folder = folder_of(std::string(program.data(), static_cast<std::size_t>(size)));
   for (const std::string& beside : {folder + "/../lib", folder + "/../" SLUICE_LIBDIR}) {
     const std::string path = fmt::format("{}/{}", beside, name);
     if (sys().access(path.c_str(), R_OK) == 0) {

@@ -186,6 +186,11 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
     number = errno;
   }
   setrlimit(RLIMIT_FSIZE, &limit);
+  if (number == EFBIG) {
+    return fail(fmt::format("a run needs a file of {} in {}, and files may have {} at most",
+                            human_size(header.bytes), folder, human_size(limit.rlim_max)),
+                "raise the limit (ulimit -f), as root where it is a hard one");
+  }
   if (number != 0) {
     return fail(number, fmt::format("no room for {} in {}", human_size(needed), folder));
   }
