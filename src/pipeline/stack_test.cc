@@ -55,7 +55,12 @@ const sluice_stage outer = stage("outer", SLUICE_ALL, noted<'o'>);
 const sluice_stage inner = stage("inner", SLUICE_BIT(SLUICE_WRITE), noted<'i'>);
 const sluice_stage watcher = stage("watcher", SLUICE_BIT(SLUICE_WRITE), watched, true);
 const sluice_stage half = stage("half", SLUICE_BIT(SLUICE_WRITE), halved);
-constexpr std::array known = {&outer, &inner, &watcher, &half};
+const sluice_stage chooser = [] {
+  sluice_stage out = stage("chooser", SLUICE_BIT(SLUICE_WRITE) | SLUICE_BIT(SLUICE_SYNC), noted<'c'>);
+  out.wants = [](void*) { return SLUICE_BIT(SLUICE_SYNC) | SLUICE_BIT(SLUICE_READ); };
+  return out;
+}();
+constexpr std::array known = {&outer, &inner, &watcher, &half, &chooser};
 
 Calls calls_that_note() {
   Calls out = {};
@@ -144,6 +149,16 @@ TEST_F(StackTest, RefusesWhatItCannotStack) {
     EXPECT_TRUE(stack.add("outer", known, why_));
   }
   EXPECT_FALSE(stack.add("outer", known, why_));
+}
+
+TEST_F(StackTest, AStageMayWantLessThanItSays) {
+  const Stack stack = stack_of({"chooser"});
+  EXPECT_TRUE(stack.wants(SLUICE_SYNC) && stack.last_wants(SLUICE_SYNC));
+  EXPECT_FALSE(stack.wants(SLUICE_WRITE));
+  EXPECT_FALSE(stack.wants(SLUICE_READ));
+  act(stack, SLUICE_WRITE);
+  act(stack, SLUICE_SYNC);
+  EXPECT_EQ(seen, (std::vector<std::string>{"write 8", "c(sync", "fsync", ")"}));
 }
 
 }  // namespace

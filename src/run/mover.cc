@@ -1,5 +1,6 @@
 #include "run/mover.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
@@ -135,6 +136,9 @@ void Mover::wake() {
 }
 
 void Mover::hold(std::uint32_t whole, std::uint32_t generation, UniqueFd fd) {
+  if (area_.parts == 0 || whole >= area_.at<AreaParts>(area_.parts)->wholes.size() || !fd) {
+    return;
+  }
   const std::lock_guard guard(mutex_);
   held_[whole] = {.fd = std::move(fd), .generation = generation};
 }
@@ -146,11 +150,14 @@ std::vector<Recovered> Mover::combine(When when) {
     if (found == held_.end() || found->second.generation != generation) {
       return UniqueFd();
     }
-    UniqueFd out = std::move(found->second.fd);
-    held_.erase(found);
-    return out;
+    return UniqueFd(fcntl(found->second.fd.get(), F_DUPFD_CLOEXEC, 0));
   };
-  return combine_parts(area_, held, when, false);
+  std::vector<Recovered> out = combine_parts(area_, held, when, false);
+  const std::lock_guard guard(mutex_);
+  std::erase_if(held_, [this](const auto& one) {
+    return area_.at<AreaParts>(area_.parts)->wholes[one.first].generation != one.second.generation;
+  });
+  return out;
 }
 
 // One that is still open somewhere is tried again.
