@@ -388,6 +388,13 @@ bool is_due(const AreaParts& parts, std::uint32_t index, When when) {
   return when == When::left || whole.error == 0;  // what failed is tried again at the end
 }
 
+// Others could put something there that writes to files in our name.
+bool is_ours(const Source& source) {
+  struct stat found {};
+  return source.fd && fstat(source.fd.get(), &found) == 0 && S_ISREG(found.st_mode) &&
+         found.st_uid == geteuid();
+}
+
 // A whole and its parts, of which only the logs are left.
 struct Logged {
   AreaWhole whole;
@@ -494,9 +501,9 @@ std::vector<Recovered> combine_logs(const std::string& folder, bool look_only) {
     const std::string path = entry.path().string();
     const Source log = open_source(path);
     LogHead head;
-    if (!path.ends_with(".log") || !log.fd || pread(log.fd.get(), &head, sizeof head, 0) != sizeof head ||
-        head.magic != LogHead::right_magic || head.version != 1 || head.check != check_of(head) ||
-        access(head.run.data(), F_OK) == 0) {
+    if (!path.ends_with(".log") || !is_ours(log) ||
+        pread(log.fd.get(), &head, sizeof head, 0) != sizeof head || head.magic != LogHead::right_magic ||
+        head.version != 1 || head.check != check_of(head) || access(head.run.data(), F_OK) == 0) {
       continue;  // none of ours, or its run still has it
     }
     Logged& one = wholes[fmt::format("{} {} {}", head.run.data(), head.whole, head.generation)];
@@ -508,7 +515,9 @@ std::vector<Recovered> combine_logs(const std::string& folder, bool look_only) {
     one.whole.device =
         stat(head.path.data(), &found) == 0 ? found.st_dev : 0;  // another since the machine started
     one.sources.push_back(open_source(path.substr(0, path.size() - std::string_view(".log").size())));
-    one.sources.back().pieces = read_log(log);
+    if (is_ours(one.sources.back())) {
+      one.sources.back().pieces = read_log(log);
+    }
   }
   std::vector<Recovered> out;
   for (auto& [name, one] : wholes) {

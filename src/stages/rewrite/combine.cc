@@ -287,14 +287,13 @@ struct Call {
     const long count = syscall(SYS_pwrite64, fd, activity.data, activity.length, at);
     const int number = errno;
     syscall(SYS_close, fd);
-    if (count < 0 && (number == ENOSPC || number == EDQUOT || number == EIO || number == EROFS)) {
-      return false;
-    }
-    if (count < 0) {
+    if (count < 0 && number != ENOSPC && number != EDQUOT && number != EIO && number != EROFS) {
       fail(activity, number);
       return true;
     }
-    if (count > 0 && !note(static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(count))) {
+    // Where there is no room for all of it, there may be at home.
+    if (count < static_cast<std::int64_t>(activity.length) ||
+        (count > 0 && !note(static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(count)))) {
       return false;
     }
     grow(static_cast<std::uint64_t>(at + count));
