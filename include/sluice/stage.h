@@ -23,7 +23,8 @@ extern "C" {
 #define SLUICE_STAGE_VERSION 1
 
 enum sluice_operation {
-  SLUICE_OPEN,     /* target, flags, mode; the result is a descriptor */
+  SLUICE_OPEN,     /* target, flags, mode; the result is a descriptor; length becomes 1 where it only stands
+                      for a file that is none of the kernel's yet */
   SLUICE_CLOSE,    /* of the last descriptor of an open file */
   SLUICE_READ,     /* data, length, offset */
   SLUICE_WRITE,    /* data, length, offset */

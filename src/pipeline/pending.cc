@@ -381,6 +381,22 @@ bool is_left(const Pending& file) {
          (file.state == Pending::open && process_start(file.process) != file.started);
 }
 
+void describe(Area& area, const Pending& file, struct stat& out) {
+  out = {};
+  out.st_dev = file.device;
+  out.st_ino = (std::uint64_t{1} << 62) | number_of(area, file);
+  out.st_mode = S_IFREG | file.mode;
+  out.st_nlink = 1;
+  out.st_uid = file.user;
+  out.st_gid = static_cast<gid_t>(syscall(SYS_getegid));
+  out.st_size = static_cast<off_t>(file.length.load());
+  out.st_blksize = 4096;
+  out.st_blocks = (out.st_size + 511) / 512;
+  out.st_mtim = {.tv_sec = file.changed / 1000000000, .tv_nsec = file.changed % 1000000000};
+  out.st_atim = out.st_mtim;
+  out.st_ctim = out.st_mtim;
+}
+
 void free_pending_blocks(Area& area) {
   for (std::uint32_t block = 1; block <= area.block_count; ++block) {
     if (area.block_states[block - 1].state.load() != 3) {

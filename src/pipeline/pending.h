@@ -6,6 +6,7 @@
 // Every change of what others read is one store, so that whoever is killed leaves things whole.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <array>
@@ -45,6 +46,8 @@ struct alignas(64) Pending {
   std::int64_t changed = 0;   // when, in nanoseconds
   std::uint64_t started = 0;  // of the process
   pid_t process = 0;
+  uid_t user = 0;
+  bool invents = false;                  // a number for who asks what file it is
   std::uint32_t flocked = 0;             // LOCK_SH or LOCK_EX, which its process has
   std::atomic<std::uint32_t> begun = 0;  // somebody began to put it down: what is at its path may be ours
   std::atomic<std::uint32_t> asked = 0;  // somebody waits for the keeper to lend it
@@ -99,6 +102,10 @@ std::uint32_t new_pass(Area& area);
 Pending* take_pending(Area& area, std::uint32_t bucket, std::uint32_t pass);
 // Whether anything is not home.
 bool has_pending(const Area& area);
+
+// What is said of it. Its number is one that no file system gives: who remembers it finds another when it is
+// a file of the kernel's. REQUIRES: its lock.
+void describe(Area& area, const Pending& file, struct stat& out);
 
 // Blocks in which all is home are free again. Only the keeper, and who comes after it.
 void free_pending_blocks(Area& area);

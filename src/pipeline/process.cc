@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -23,6 +24,7 @@ namespace {
 
 constinit Process process;
 constinit std::atomic<mode_t> mask = 0;
+constinit std::atomic<std::uint64_t> file_limit = 0;  // 0 = not looked up
 
 constexpr int spins = 200;
 constexpr long nap = 50000;  // nanoseconds
@@ -135,6 +137,19 @@ Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patienc
     const timespec time{.tv_sec = 0, .tv_nsec = nap};
     syscall(SYS_nanosleep, &time, nullptr);
   }
+}
+
+std::uint64_t this_file_limit() {
+  std::uint64_t out = file_limit.load(std::memory_order_relaxed);
+  if (out == 0) {
+    rlimit limit{};
+    out = syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) == 0 ? limit.rlim_cur : 0;
+    file_limit.store(out, std::memory_order_relaxed);
+  }
+  return out;
+}
+void forget_file_limit() {
+  file_limit.store(0, std::memory_order_relaxed);
 }
 
 std::uint64_t process_start(pid_t process) {

@@ -33,6 +33,10 @@ std::uint64_t process_space();
 mode_t this_umask();
 void set_umask(mode_t mask);
 
+// How large this process may make a file; looked up again after it may have changed.
+std::uint64_t this_file_limit();
+void forget_file_limit();
+
 // A lock in shared memory is the number of the thread that has it; 0 = nobody. A thread that is interrupted
 // while it has it may come again in a signal's handler.
 enum class Locked : std::uint8_t { yes, already, no };

@@ -26,7 +26,7 @@ constexpr int patience = 1000;               // milliseconds for somebody who ha
 // All that are not home. Nobody else frees them.
 std::vector<Pending*> pending_of(Area& area) {
   std::vector<Pending*> out;
-  take_lock(area.pending_lock, gettid());
+  take_lock(area.pending_lock, this_thread());
   for (const std::atomic<std::uint32_t>& bucket : area.buckets()) {
     // No chain is longer than there are files.
     std::uint32_t steps = 0;
@@ -139,7 +139,7 @@ Recovered Lander::land_one(Pending& file, bool keep) {
 
 void Lander::lend(std::uint32_t number) {
   Pending* file = pending_at(area_, number);
-  if (file == nullptr || file->asked == 0 || take_lock(file->lock, gettid(), patience) != Locked::yes) {
+  if (file == nullptr || file->asked == 0 || take_lock(file->lock, this_thread(), patience) != Locked::yes) {
     return;
   }
   if (file->state == Pending::open || file->state == Pending::closed) {
@@ -187,7 +187,7 @@ std::vector<Recovered> Lander::land(Which which, bool tell_all) {
     if (which == Which::old && file->changed > oldest) {
       continue;
     }
-    if (take_lock(file->lock, gettid(), patience) != Locked::yes) {
+    if (take_lock(file->lock, this_thread(), patience) != Locked::yes) {
       continue;
     }
     const bool left = is_left(*file);

@@ -341,7 +341,7 @@ std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_
   if (fd < 0) {
     abandon(file);
   } else {
-    attach(file, static_cast<int>(fd));
+    attach(file, static_cast<int>(fd), activity.length == 1);
     hear_priority(static_cast<int>(fd));
   }
   return fd;
@@ -383,9 +383,9 @@ File* begin(int folder, const char* path, int flags) {
   return file;
 }
 
-void attach(File& file, int fd) {
+void attach(File& file, int fd, bool standin) {
   struct stat found {};
-  if (static_cast<unsigned>(fd) >= most_descriptors || !is_regular(fd, found)) {
+  if (static_cast<unsigned>(fd) >= most_descriptors || (!standin && !is_regular(fd, found))) {
     abandon(file);
     return;
   }

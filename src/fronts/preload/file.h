@@ -125,7 +125,8 @@ std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_
 // A new one for an open of this path; null where no stack is for it. `path` is as the program gave it.
 File* begin(int folder, const char* path, int flags);
 // It has its first descriptor, where that is a regular file's; else it is given back.
-void attach(File& file, int fd);
+// `standin`: it is no file of the kernel's yet.
+void attach(File& file, int fd, bool standin = false);
 // Another descriptor of the same file, or of none.
 void share(int fd, int other);
 // A descriptor is about to be gone: the file, where nobody else has it. Where only calls under way have it,

@@ -7,6 +7,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -120,3 +121,18 @@ SLUICE_EXPORT mode_t umask(mode_t mask) noexcept {
   sluice::set_umask(mask);
   return out;
 }
+
+// The limit for the size of files is looked up once.
+SLUICE_EXPORT int setrlimit(__rlimit_resource_t resource, const rlimit* limit) noexcept {
+  const int out = SLUICE_NEXT(setrlimit)(resource, limit);
+  sluice::forget_file_limit();
+  return out;
+}
+SLUICE_ALIAS(int, setrlimit64, setrlimit, (__rlimit_resource_t, const rlimit64*)) noexcept;
+SLUICE_EXPORT int prlimit(pid_t process, __rlimit_resource resource, const rlimit* limit,
+                          rlimit* before) noexcept {
+  const int out = SLUICE_NEXT(prlimit)(process, resource, limit, before);
+  sluice::forget_file_limit();
+  return out;
+}
+SLUICE_ALIAS(int, prlimit64, prlimit, (pid_t, __rlimit_resource, const rlimit64*, rlimit64*)) noexcept;

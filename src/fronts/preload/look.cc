@@ -25,6 +25,7 @@
 using sluice::Area;
 using sluice::AreaMove;
 using sluice::preload::ask;
+using sluice::preload::describe_name;
 using sluice::preload::drop_name;
 using sluice::preload::is_keeping;
 using sluice::preload::may_keep;
@@ -64,6 +65,9 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
   const auto look = [&] { return look_at(*found, look_once); };
   int out = look();
   if (out != 0 && errno == ENOENT && is_keeping()) {
+    if (describe_name(folder, path, *found)) {
+      return 0;
+    }
     put_down_name(folder, path);
     out = look();
   }

@@ -119,6 +119,21 @@ void put_down_name(int folder, const char* path) {
   errno = saved;
 }
 
+bool describe_name(int folder, const char* path, struct stat& out) {
+  Area* area = area_with_pending();
+  Pending* file =
+      area == nullptr || path == nullptr || is_kernels(path) ? nullptr : find_named(*area, folder, path);
+  if (file == nullptr) {
+    return false;
+  }
+  const bool told = file->invents && file->state != Pending::lent;
+  if (told) {
+    describe(*area, *file, out);
+  }
+  give_lock_back(file->lock);
+  return told;
+}
+
 void put_down_all() {
   Area* area = area_with_pending();
   if (area == nullptr) [[likely]] {

@@ -4,10 +4,8 @@
 // one first, and puts it in the descriptor's place.
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +19,7 @@
 #include "pipeline/parameters.h"
 #include "pipeline/pool.h"
 #include "pipeline/process.h"
-#include "pipeline/tell.h"
+#include "stages/smallfiles/folder.h"
 #include "stages/smallfiles/standin.h"
 
 // Bare system calls: these are Sluice's own, which pass no stage.
@@ -79,7 +77,6 @@ struct Open {
   std::atomic<Pending*> file = nullptr;
   std::int64_t position = 0;
   std::int64_t largest = 0;
-  bool invents = false;
 };
 Pool<Open, 4096> opens;
 
@@ -89,47 +86,10 @@ std::int64_t now() {
   return static_cast<std::int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
-// Folders in which this process has made files: they need be looked at once.
-struct KnownFolder {
-  std::atomic<std::uint64_t> inode = 0;
-  std::atomic<std::uint64_t> device = 0;
-};
-std::array<KnownFolder, 64> known_folders;
-
-// Whether files that are made in it are as we would say they are, and there is room; the keeper gets it,
-// under whatever name it may be later.
-bool is_good_folder(const Area& area, const char* parent, const FolderId& id) {
-  KnownFolder& known = known_folders[id.inode % known_folders.size()];
-  if (known.inode.load(relaxed) == id.inode && known.device.load(relaxed) == id.device) {
-    return true;
-  }
-  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC));
-  struct stat found {};
-  const bool good =
-      fd >= 0 && syscall(SYS_fstat, fd, &found) == 0 && found.st_ino == id.inode &&
-      found.st_dev == id.device && syscall(SYS_faccessat2, fd, ".", W_OK | X_OK, AT_EACCESS) == 0 &&
-      syscall(SYS_getxattr, parent, "system.posix_acl_default", nullptr, 0) < 0 &&
-      tell_keeper(area, {.kind = KeeperMessage::folder, .buffer = 0, .generation = 0, .process = 0}, fd);
-  if (fd >= 0) {
-    syscall(SYS_close, fd);
-  }
-  if (good) {
-    known.device.store(id.device, relaxed);
-    known.inode.store(id.inode, relaxed);
-  }
-  return good;
-}
-
 // Whether the text of a path names what the kernel would find: a component ".." may follow a link.
 bool is_plain(std::string_view path) {
   return !path.empty() && path.back() != '/' && !path.starts_with("../") && path != ".." &&
          path.find("/../") == std::string_view::npos && !path.ends_with("/..");
-}
-
-bool may_be_large(std::int64_t largest) {
-  rlimit limit{};
-  return syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) == 0 &&
-         limit.rlim_cur >= static_cast<rlim_t>(largest);
 }
 
 std::int64_t done(sluice_activity& activity, std::int64_t result) {
@@ -157,19 +117,22 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
     return nullptr;
   }
   const FolderId folder{.device = found.st_dev, .inode = found.st_ino};
-  const bool inherits = (found.st_mode & S_ISGID) != 0;
   // Whoever else has it pending is heard of by who opens it for the kernel.
   if (Pending* other = find_pending(area, folder, path.substr(slash + 1)); other != nullptr) {
     give_lock_back(other->lock);
     return nullptr;
   }
+  if (!is_good_folder(area, parent, found)) {
+    return nullptr;
+  }
   struct stat there {};
-  if (syscall(SYS_newfstatat, AT_FDCWD, activity.path, &there, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT ||
-      !is_good_folder(area, parent, folder)) {
+  if (!is_known_empty(parent, found) &&
+      (syscall(SYS_newfstatat, AT_FDCWD, activity.path, &there, AT_SYMLINK_NOFOLLOW) == 0 ||
+       errno != ENOENT)) {
     return nullptr;
   }
   const auto user = static_cast<uid_t>(syscall(SYS_geteuid));
-  if (user != area.user || inherits) {
+  if (user != area.user) {
     return nullptr;
   }
   const int fd = take_standin((activity.flags & O_CLOEXEC) != 0);
@@ -187,13 +150,15 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   file->mode = activity.mode & ~this_umask() & 07777;
   file->flags = activity.flags & ~(O_EXCL | O_NOFOLLOW);
   file->descriptor = fd;
+  file->invents = settings.invents;
+  file->user = user;
   file->changed = now();
   give_lock_back(file->lock);
   open->file.store(file);
   open->position = 0;
   open->largest = settings.largest;
-  open->invents = settings.invents;
   done(activity, fd);
+  activity.length = 1;  // it is no file yet
   return open;
 }
 
@@ -204,7 +169,7 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
   if (area == nullptr || area->pending == 0 || area->over != 0 || activity.target == nullptr ||
       this_process().started == 0 || (activity.flags & O_CREAT) == 0 || (activity.flags & unkept) != 0 ||
       (access != O_WRONLY && access != O_RDWR) || !is_plain(activity.target) ||
-      !may_be_large(settings.largest)) {
+      this_file_limit() < static_cast<std::uint64_t>(settings.largest)) {
     return next->act(next, &activity);
   }
   *file_state = make_pending(*area, settings, activity);
@@ -357,24 +322,6 @@ std::int64_t truncate_pending(const Call& call) {
   return done(call.activity, 0);
 }
 
-void describe(const Call& call, struct stat& out) {
-  const Pending& file = call.file;
-  out = {};
-  out.st_dev = file.device;
-  // A number that no file system gives. Who remembers it finds another when it is a file of the kernel's.
-  out.st_ino = (std::uint64_t{1} << 62) | number_of(call.area, file);
-  out.st_mode = S_IFREG | file.mode;
-  out.st_nlink = 1;
-  out.st_uid = static_cast<uid_t>(syscall(SYS_geteuid));
-  out.st_gid = static_cast<gid_t>(syscall(SYS_getegid));
-  out.st_size = static_cast<off_t>(file.length.load(relaxed));
-  out.st_blksize = 4096;
-  out.st_blocks = (out.st_size + 511) / 512;
-  out.st_mtim = {.tv_sec = file.changed / 1000000000, .tv_nsec = file.changed % 1000000000};
-  out.st_atim = out.st_mtim;
-  out.st_ctim = out.st_mtim;
-}
-
 std::int64_t settle_pending(const Call& call) {
   sluice_activity& activity = call.activity;
   const int flags = activity.flags;
@@ -387,9 +334,9 @@ std::int64_t settle_pending(const Call& call) {
       return done(activity, 1);
     }
   }
-  const bool tells = flags == SLUICE_SETTLE_KIND || (flags == SLUICE_SETTLE_STAT && call.open.invents);
+  const bool tells = flags == SLUICE_SETTLE_KIND || (flags == SLUICE_SETTLE_STAT && call.file.invents);
   if (!lent && tells && is_memory(activity.data, sizeof(struct stat))) {
-    describe(call, *static_cast<struct stat*>(activity.data));
+    describe(call.area, call.file, *static_cast<struct stat*>(activity.data));
     return done(activity, 1);
   }
   // Whoever lets go of it closes it, or ends: it is in the run's memory, whatever comes.

@@ -1,0 +1,135 @@
+#include "stages/smallfiles/folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "pipeline/tell.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::memory_order relaxed = std::memory_order_relaxed;
+constexpr std::int64_t tick = 20000000;  // nanoseconds in which a file system may not tell two changes apart
+
+// One at a number may be another at any time: it counts where its inode is the same before and after.
+struct Known {
+  std::atomic<std::uint64_t> inode = 0;
+  std::atomic<std::uint64_t> device = 0;
+  std::atomic<std::int64_t> empty = 0;  // it was, since this change time; -1 = it was not
+  std::atomic<bool> local = false;      // only this machine changes it
+};
+std::array<Known, 64> all;
+
+Known& row_of(const struct stat& found) {
+  return all[found.st_ino % all.size()];
+}
+
+bool is(const Known& known, const struct stat& found) {
+  return known.inode.load(std::memory_order_acquire) == found.st_ino &&
+         known.device.load(relaxed) == found.st_dev;
+}
+
+std::int64_t change_time(const struct stat& found) {
+  return static_cast<std::int64_t>(found.st_ctim.tv_sec) * 1000000000 + found.st_ctim.tv_nsec;
+}
+
+std::int64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
+bool is_local(const Area& area, int fd) {
+  int mount = -1;
+  handle_of(fd, mount);
+  for (std::uint32_t i = 0; i < area.mount_count; ++i) {
+    if (area.mounts[i].id == mount) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether there is nothing in it but itself and the one above.
+bool is_empty(const char* path, const struct stat& found) {
+  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat opened {};
+  alignas(std::uint64_t) char entries[512];
+  bool out = fd >= 0 && syscall(SYS_fstat, fd, &opened) == 0 && opened.st_ino == found.st_ino &&
+             opened.st_dev == found.st_dev;
+  long size = 0;
+  while (out && (size = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0) {
+    for (long at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      at += entry->d_reclen;
+      out = out && (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0);
+    }
+  }
+  if (fd >= 0) {
+    syscall(SYS_close, fd);
+  }
+  return out && size == 0;
+}
+
+}  // namespace
+
+bool is_good_folder(const Area& area, const char* path, const struct stat& found) {
+  Known& known = row_of(found);
+  if (is(known, found)) {
+    return true;
+  }
+  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat opened {};
+  const bool good =
+      fd >= 0 && syscall(SYS_fstat, fd, &opened) == 0 && opened.st_ino == found.st_ino &&
+      opened.st_dev == found.st_dev && (found.st_mode & S_ISGID) == 0 &&
+      syscall(SYS_faccessat2, fd, ".", W_OK | X_OK, AT_EACCESS) == 0 &&
+      syscall(SYS_getxattr, path, "system.posix_acl_default", nullptr, 0) < 0 &&
+      tell_keeper(area, {.kind = KeeperMessage::folder, .buffer = 0, .generation = 0, .process = 0}, fd);
+  if (good) {
+    known.inode.store(0);
+    known.device.store(found.st_dev);
+    known.empty.store(0);
+    known.local.store(is_local(area, fd));
+    known.inode.store(found.st_ino, std::memory_order_release);
+  }
+  if (fd >= 0) {
+    syscall(SYS_close, fd);
+  }
+  return good;
+}
+
+bool is_known_empty(const char* path, const struct stat& found) {
+  Known& known = row_of(found);
+  const std::int64_t changed = change_time(found);
+  std::int64_t empty = known.empty.load(std::memory_order_acquire);
+  if (!is(known, found) || !known.local.load(relaxed) || empty < 0) {
+    return false;
+  }
+  if (empty == 0) {
+    // What changes in the same moment as this look could not be told from nothing.
+    if (now() - changed < tick) {
+      return false;
+    }
+    empty = is_empty(path, found) ? changed : -1;
+    struct stat again {};
+    if (empty > 0 &&
+        (syscall(SYS_newfstatat, AT_FDCWD, path, &again, 0) != 0 || change_time(again) != changed)) {
+      return false;
+    }
+    if (is(known, found)) {
+      known.empty.store(empty, std::memory_order_release);
+    }
+  }
+  return empty == changed && is(known, found);
+}
+
+}  // namespace sluice
