@@ -26,6 +26,7 @@ constexpr std::uint64_t least_room = 512;
 // Where this process adds. A child begins a block of its own.
 struct Arena {
   std::atomic<std::uint32_t> lock = 0;
+  const Area* area = nullptr;
   pid_t process = 0;
   std::uint32_t block = 0;  // and one
   std::uint64_t used = 0;
@@ -73,9 +74,14 @@ std::uint32_t bucket_of(const FolderId& folder, std::string_view name) {
   return static_cast<std::uint32_t>((hash ^ (hash >> 29)) & (pending_buckets - 1));
 }
 
+// Whether there is a block to which this process adds.
+bool is_ours(const Area& area) {
+  return arena.area == &area && arena.process == this_process().id && arena.block != 0;
+}
+
 // A block to add to. REQUIRES: the arena's lock.
 bool begin_block(Area& area) {
-  if (arena.process == this_process().id && arena.block != 0) {
+  if (is_ours(area)) {
     head_of(area, arena.block).full.store(1);
   }
   arena.block = 0;
@@ -95,6 +101,7 @@ bool begin_block(Area& area) {
   head.started = this_process().started;
   area.pending_blocks.fetch_add(1);
   area.block_states[block - 1].state.store(3);
+  arena.area = &area;
   arena.process = this_process().id;
   arena.block = block;
   arena.used = block_head_bytes;
@@ -108,8 +115,7 @@ std::uint64_t allocate(Area& area, std::uint64_t bytes) {
   if (wanted > block_bytes) {
     return 0;
   }
-  const bool ours = arena.process == this_process().id && arena.block != 0;
-  if ((!ours || arena.used + wanted > block_stride) && !begin_block(area)) {
+  if ((!is_ours(area) || arena.used + wanted > block_stride) && !begin_block(area)) {
     return 0;
   }
   const std::uint64_t out = area.blocks + (arena.block - 1) * block_stride + arena.used;
@@ -120,7 +126,7 @@ std::uint64_t allocate(Area& area, std::uint64_t bytes) {
 
 // The last that was allocated can become larger where it is. REQUIRES: the arena's lock.
 bool extend(Area& area, std::uint64_t offset, std::uint64_t room, std::uint64_t wanted) {
-  if (arena.process != this_process().id || arena.block == 0) {
+  if (!is_ours(area)) {
     return false;
   }
   const std::uint64_t begin = area.blocks + (arena.block - 1) * block_stride;

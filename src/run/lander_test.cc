@@ -1,0 +1,175 @@
+#include "run/lander.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/files.h"
+#include "intent/parse.h"
+#include "run/shared.h"
+
+namespace sluice {
+namespace {
+
+// An area, and a folder in which files are pending.
+class Landing : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto made =
+        SharedArea::make({{.files = *Glob::parse("/**"), .stages = {"smallfiles:level=job"}}}, 4 << 20, {});
+    ASSERT_TRUE(made) << made.error().text();
+    // A process has one in its life: no other may come to be where it was.
+    static std::vector<SharedArea> all;
+    all.reserve(100);
+    all.push_back(std::move(*made));
+    shared_ = &all.back();
+    set_area(&area());
+    begin_process();
+    std::string name = testing::TempDir() + "lander-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override {
+    set_area(nullptr);
+    std::filesystem::remove_all(folder_);
+  }
+
+  Area& area() { return shared_->area(); }
+  FolderId id() const {
+    struct stat found {};
+    stat(folder_.c_str(), &found);
+    return {.device = found.st_dev, .inode = found.st_ino};
+  }
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  // Written and closed; false where there is no room.
+  bool make(const std::string& name, const std::string& text) {
+    Pending* file = add_pending(area(), id(), path(name));
+    if (file == nullptr) {
+      return false;
+    }
+    file->mode = 0640;
+    file->flags = O_WRONLY;
+    const bool room = make_room(area(), *file, text.size());
+    if (room) {
+      std::memcpy(area().at<char>(file->data), text.data(), text.size());
+      file->length = text.size();
+    }
+    file->state = Pending::closed;
+    give_lock_back(file->lock);
+    return room;
+  }
+
+  SharedArea* shared_ = nullptr;
+  std::string folder_;
+};
+
+TEST_F(Landing, PutsFilesDownAsTheyWereMade) {
+  ASSERT_TRUE(make("a", "first"));
+  ASSERT_TRUE(make("b", ""));
+  EXPECT_FALSE(make("a", "again")) << "there is one of that name";
+  EXPECT_TRUE(is_pending_left(area()));
+  EXPECT_EQ(list_pending(area()).size(), 2U);
+  const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, true);
+  ASSERT_EQ(done.size(), 2U);
+  EXPECT_EQ(done[0].outcome, Recovered::Outcome::written);
+  EXPECT_EQ(*read_file(path("a")), "first");
+  struct stat found {};
+  ASSERT_EQ(stat(path("b").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0640U);
+  EXPECT_FALSE(is_pending_left(area()));
+  EXPECT_EQ(area().pending_live, 0U);
+}
+
+TEST_F(Landing, NeverWritesOverWhatIsThere) {
+  ASSERT_TRUE(make("a", "ours"));
+  std::ofstream(path("a")) << "theirs";
+  const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, false);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].outcome, Recovered::Outcome::beside);
+  EXPECT_EQ(*read_file(path("a")), "theirs");
+  EXPECT_EQ(*read_file(path("a.sluice-recovered")), "ours");
+}
+
+// Whoever was killed in the middle left its beginning.
+TEST_F(Landing, FinishesWhatSomebodyBegan) {
+  ASSERT_TRUE(make("a", "all of it"));
+  Pending* file = find_pending(area(), id(), "a");
+  ASSERT_NE(file, nullptr);
+  file->begun = 1;
+  give_lock_back(file->lock);
+  std::ofstream(path("a")) << "all of";
+  EXPECT_TRUE(Lander(area()).land(Lander::Which::all, false).empty());
+  EXPECT_EQ(*read_file(path("a")), "all of it");
+}
+
+TEST_F(Landing, MemoryIsFreeAgainWhenAllIsDown) {
+  Lander lander(area());
+  std::size_t refused = 0;
+  for (int i = 0; i < 5; ++i) {
+    for (int j = 0; j < 100; ++j) {
+      refused += make(std::to_string(i * 100 + j), std::string(20000, 'x')) ? 0U : 1U;
+    }
+    EXPECT_TRUE(lander.land(Lander::Which::all, false).empty());
+    EXPECT_LE(area().pending_blocks, 1U);
+  }
+  EXPECT_EQ(refused, 0U);
+  // More than there is memory for is refused, and what was taken is not lost.
+  std::size_t made = 0;
+  while (made < 1000 && make("many" + std::to_string(made), std::string(20000, 'y'))) {
+    ++made;
+  }
+  EXPECT_GT(made, 100U);
+  EXPECT_LT(made, 1000U);
+  EXPECT_EQ(area().pending_hurry, 1U);
+}
+
+TEST_F(Landing, ManyThreadsAtOnce) {
+  std::atomic<bool> stop = false;
+  Lander lander(area());
+  std::jthread landing([&] {
+    while (!stop) {
+      lander.land(Lander::Which::closed, false);
+    }
+  });
+  std::atomic<int> made = 0;
+  {
+    std::vector<std::jthread> makers;
+    for (int thread = 0; thread < 4; ++thread) {
+      makers.emplace_back([&, thread] {
+        for (int i = 0; i < 300; ++i) {
+          // Each name is wanted by two, and one gets it as long as it is pending.
+          const std::string name = std::to_string(thread / 2) + "-" + std::to_string(i);
+          made += make(name, std::string(static_cast<std::size_t>(1 + i * 7), 'x')) ? 1 : 0;
+          if (Pending* found = find_pending(area(), id(), name); found != nullptr) {
+            give_lock_back(found->lock);
+          }
+        }
+      });
+    }
+  }
+  stop = true;
+  landing.join();
+  lander.land(Lander::Which::all, false);
+  EXPECT_GE(made, 600);
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(std::filesystem::file_size(path("1-" + std::to_string(i))),
+              static_cast<std::uintmax_t>(1 + i * 7));
+  }
+}
+
+TEST_F(Landing, AFolderThatIsGoneTakesItsFilesWithIt) {
+  ASSERT_TRUE(make("a", "lost"));
+  std::filesystem::remove(folder_);
+  const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, false);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].outcome, Recovered::Outcome::dropped);
+  EXPECT_FALSE(is_pending_left(area()));
+}
+
+}  // namespace
+}  // namespace sluice
