@@ -114,8 +114,8 @@ Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
                         .style = style_of(STDOUT_FILENO, choice),
                         .json = !verb.runs_program && options.flag("json")};
   if (verb.name != "recover") {
-    for (const Recovered& one : recover_leftovers()) {
-      log::warn("{}", describe(one));
+    for (const std::string& line : describe(recover_leftovers())) {
+      log::warn("{}", line);
     }
   }
   SLUICE_TRY(const Output output, verb.run(context));

@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -22,6 +26,16 @@ using Outcome = Recovered::Outcome;
 constexpr std::size_t most_folders = 4096;   // that are held open
 constexpr std::int64_t age = 5'000'000'000;  // nanoseconds, as long as ext4 keeps its journal open
 constexpr int patience = 1000;               // milliseconds for somebody who has a lock
+
+constexpr std::size_t most_helpers = 2;
+constexpr std::size_t enough = 256;  // files for one
+
+// They are for the thread that waits for the program.
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
 
 // All that are not home. Nobody else frees them.
 std::vector<Pending*> pending_of(Area& area) {
@@ -114,7 +128,7 @@ Recovered Lander::land_one(Pending& file, bool keep) {
     return out;
   }
   UniqueFd fd(put.fd);
-  out.outcome = Outcome::written;
+  out.outcome = Outcome::made;
   if (put.beside) {
     out.outcome = Outcome::beside;
     out.why = "somebody else has made a file of this name";
@@ -183,24 +197,38 @@ std::vector<Recovered> Lander::land(Which which, bool tell_all) {
   });
   const std::int64_t oldest = now() - age;
   std::vector<Recovered> out;
-  for (Pending* file : files) {
-    if (which == Which::old && file->changed > oldest) {
-      continue;
-    }
-    if (take_lock(file->lock, this_thread(), patience) != Locked::yes) {
-      continue;
-    }
-    const bool left = is_left(*file);
-    if (left || (which == Which::all && file->state == Pending::open)) {
-      Recovered one = land_one(*file, !left);
-      if (tell_all || one.outcome != Outcome::written) {
-        out.push_back(std::move(one));
+  std::mutex telling;
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      Pending& file = *files[i];
+      if ((which == Which::old && file.changed > oldest) ||
+          take_lock(file.lock, this_thread(), patience) != Locked::yes) {
+        continue;
       }
-    } else if (file->state == Pending::lent && process_start(file->process) != file->started) {
-      end_pending(area_, *file);
+      const bool left = is_left(file);
+      if (left || (which == Which::all && file.state == Pending::open)) {
+        Recovered one = land_one(file, !left);
+        if (tell_all || one.outcome != Outcome::made) {
+          const std::lock_guard guard(telling);
+          out.push_back(std::move(one));
+        }
+      } else if (file.state == Pending::lent && process_start(file.process) != file.started) {
+        end_pending(area_, file);
+      }
+      give_lock_back(file.lock);
     }
-    give_lock_back(file->lock);
+  };
+  // Several at once: most of the time is that of the storage.
+  std::vector<std::jthread> helpers;
+  for (std::size_t i = 1; i < std::min(most_helpers, files.size() / enough); ++i) {
+    helpers.emplace_back([&] {
+      block_signals();
+      work();
+    });
   }
+  work();
+  helpers.clear();
   free_pending_blocks(area_);
   return out;
 }

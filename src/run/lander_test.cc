@@ -76,7 +76,7 @@ TEST_F(Landing, PutsFilesDownAsTheyWereMade) {
   EXPECT_EQ(list_pending(area()).size(), 2U);
   const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, true);
   ASSERT_EQ(done.size(), 2U);
-  EXPECT_EQ(done[0].outcome, Recovered::Outcome::written);
+  EXPECT_EQ(done[0].outcome, Recovered::Outcome::made);
   EXPECT_EQ(*read_file(path("a")), "first");
   struct stat found {};
   ASSERT_EQ(stat(path("b").c_str(), &found), 0);

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <map>
+#include <tuple>
 
 #include "base/files.h"
 #include "base/sys.h"
@@ -269,6 +271,8 @@ std::string describe(const Recovered& one) {
   switch (one.outcome) {
     case Outcome::written:
       return fmt::format("wrote {}, which a program that ended had kept back", what);
+    case Outcome::made:
+      return fmt::format("made {}, which a program that ended had left in memory", quote(one.path));
     case Outcome::there:
       return fmt::format("{} are in the file already", what);
     case Outcome::beside:
@@ -292,8 +296,31 @@ std::string describe(const Recovered& one) {
                      one.why);
 }
 
+std::vector<std::string> describe(const std::vector<Recovered>& all) {
+  constexpr std::size_t many = 4;
+  std::map<std::tuple<Outcome, std::string, std::string>, std::vector<const Recovered*>> alike;
+  for (const Recovered& one : all) {
+    alike[{one.outcome, folder_of(one.path), one.why}].push_back(&one);
+  }
+  std::vector<std::string> out;
+  for (const Recovered& one : all) {
+    const auto found = alike.find({one.outcome, folder_of(one.path), one.why});
+    if (found == alike.end()) {
+      continue;  // told already
+    }
+    if (const std::size_t more = found->second.size(); more >= many) {
+      out.push_back(fmt::format("{}; and so it is with {} more in {}", describe(one), more - 1,
+                                quote(folder_of(one.path))));
+      alike.erase(found);
+    } else {
+      out.push_back(describe(one));
+    }
+  }
+  return out;
+}
+
 Json recovered_json(const Recovered& one) {
-  constexpr std::array names = {"written", "there", "beside", "dropped", "moved", "stays", "failed"};
+  constexpr std::array names = {"written", "made", "there", "beside", "dropped", "moved", "stays", "failed"};
   return {{"outcome", names[static_cast<std::size_t>(one.outcome)]},
           {"path", one.path},
           {"put", one.put},

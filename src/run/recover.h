@@ -11,7 +11,7 @@
 namespace sluice {
 
 struct Recovered {
-  enum class Outcome { written, there, beside, dropped, moved, stays, failed };
+  enum class Outcome { written, made, there, beside, dropped, moved, stays, failed };
   Outcome outcome = Outcome::failed;
   std::string path;  // of the file
   std::string put;   // where the bytes are now, where that is another place
@@ -30,6 +30,8 @@ bool is_needed(Area& area);
 
 // A sentence for people, and the same for programs.
 std::string describe(const Recovered& one);
+// One each; files of the same folder that went the same way share one where they are many.
+std::vector<std::string> describe(const std::vector<Recovered>& all);
 Json recovered_json(const Recovered& one);
 
 // Areas of runs that are over, with something in them that no process will write any more: recovers it, and

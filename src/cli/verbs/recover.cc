@@ -41,9 +41,13 @@ Result<Output> run(const Context& context) {
   }
   Output out;
   Json list = Json::array();
+  for (const std::string& line : look_only ? std::vector<std::string>() : describe(all)) {
+    out.text += line + "\n";
+  }
   for (const Recovered& one : all) {
-    out.text += look_only ? fmt::format("{} bytes of {} at offset {}\n", one.bytes, one.path, one.offset)
-                          : describe(one) + "\n";
+    if (look_only) {
+      out.text += fmt::format("{} bytes of {} at offset {}\n", one.bytes, one.path, one.offset);
+    }
     list.push_back(recovered_json(one));
   }
   if (all.empty()) {

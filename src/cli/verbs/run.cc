@@ -196,8 +196,11 @@ Result<Output> run(const Context& context) {
                             nullptr, [&] { keeper.settle(); });
   Output out;
   bool lacking = false;  // data that the program wrote and that is not where it belongs
-  for (const Recovered& one : keeps ? keeper.finish() : std::vector<Recovered>()) {
-    log::warn("run: {}", describe(one));
+  const std::vector<Recovered> odd = keeps ? keeper.finish() : std::vector<Recovered>();
+  for (const std::string& line : describe(odd)) {
+    log::warn("run: {}", line);
+  }
+  for (const Recovered& one : odd) {
     lacking = lacking || one.outcome == Recovered::Outcome::failed ||
               one.outcome == Recovered::Outcome::beside || one.outcome == Recovered::Outcome::stays;
   }
