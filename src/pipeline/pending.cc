@@ -294,6 +294,19 @@ Pending* find_pending(Area& area, const FolderId& folder, std::string_view name)
   });
 }
 
+Pending* find_pending(Area& area, std::uint32_t number) {
+  for (std::uint32_t bucket = 0; bucket < pending_buckets; ++bucket) {
+    if (area.buckets()[bucket].load(std::memory_order_relaxed) == 0) {
+      continue;
+    }
+    Pending* file = find(area, bucket, [&](const Pending& one) { return number_of(area, one) == number; });
+    if (file != nullptr) {
+      return file;
+    }
+  }
+  return nullptr;
+}
+
 std::uint32_t new_pass(Area& area) {
   return area.pending_passes.fetch_add(1) + 1;
 }

@@ -152,8 +152,8 @@ Recovered Lander::land_one(Pending& file, bool keep) {
 }
 
 void Lander::lend(std::uint32_t number) {
-  Pending* file = pending_at(area_, number);
-  if (file == nullptr || file->asked == 0 || take_lock(file->lock, this_thread(), patience) != Locked::yes) {
+  Pending* file = find_pending(area_, number);
+  if (file == nullptr) {
     return;
   }
   if (file->state == Pending::open || file->state == Pending::closed) {

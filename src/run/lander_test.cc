@@ -126,6 +126,7 @@ TEST_F(Landing, MemoryIsFreeAgainWhenAllIsDown) {
   EXPECT_GT(made, 100U);
   EXPECT_LT(made, 1000U);
   EXPECT_EQ(area().pending_hurry, 1U);
+  EXPECT_TRUE(lander.land(Lander::Which::all, false).empty());
 }
 
 TEST_F(Landing, ManyThreadsAtOnce) {

@@ -1,6 +1,7 @@
 #include "fronts/preload/pending.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -51,18 +52,31 @@ Pending* find_named(Area& area, int folder, const char* path) {
   return find_pending(area, {.device = found.st_dev, .inode = found.st_ino}, name);
 }
 
-// Another process has it open: the keeper makes it a file, and that process goes on with it.
+// Another process has it open: the keeper makes it a file, and that process goes on with it. REQUIRES: its
+// lock, which is given back.
 void ask_keeper(Area& area, Pending& file) {
-  file.asked.store(1);
+  const FolderId folder{.device = file.device, .inode = file.inode};
+  char name[NAME_MAX + 1];
+  const std::string_view own = file.own_name();
+  std::memcpy(name, own.data(), own.size());
   const std::uint32_t number = number_of(area, file);
+  file.asked.store(1);
   give_lock_back(file.lock);
   if (!tell_keeper(area, {.kind = KeeperMessage::lend, .buffer = number, .generation = 0, .process = 0},
                    -1)) {
     return;
   }
-  for (int i = 0; i < most_waits && file.asked.load() != 0 && keeper_lives(area); ++i) {
+  for (int i = 0; i < most_waits && keeper_lives(area); ++i) {
     const timespec time{.tv_sec = 0, .tv_nsec = 100000};
     syscall(SYS_nanosleep, &time, nullptr);
+    Pending* found = find_pending(area, folder, {name, own.size()});
+    const bool waits = found != nullptr && found->asked != 0;
+    if (found != nullptr) {
+      give_lock_back(found->lock);
+    }
+    if (!waits) {
+      return;
+    }
   }
 }
 

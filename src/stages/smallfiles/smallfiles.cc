@@ -73,7 +73,11 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
 }
 
 // An open file. `file` is null where it is one of the kernel's.
+// Its lock is for the threads of a process: who has it knows that `file` is still the same one. It is taken
+// first.
 struct Open {
+  std::atomic<std::uint32_t> lock = 0;
+  pid_t process = 0;  // that made it, or a child that was forked in the middle
   std::atomic<Pending*> file = nullptr;
   std::int64_t position = 0;
   std::int64_t largest = 0;
@@ -154,6 +158,8 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   file->user = user;
   file->changed = now();
   give_lock_back(file->lock);
+  open->lock = 0;
+  open->process = this_process().id;
   open->file.store(file);
   open->position = 0;
   open->largest = settings.largest;
@@ -188,6 +194,8 @@ struct Call {
   [[nodiscard]] std::int64_t at() const { return here() ? open.position : activity.offset; }
   void advance(std::int64_t bytes) const { open.position += here() ? bytes : 0; }
   [[nodiscard]] std::int64_t pass() const { return next->act(next, &activity); }
+  // Not in a child that was forked while another thread opened the file.
+  [[nodiscard]] bool is_owner() const { return file.process == this_process().id; }
 };
 
 // The kernel's file takes the place of the stand-in. 0, or errno.
@@ -198,11 +206,20 @@ int take_over(const Call& call, int fd) {
   const long moved = syscall(SYS_dup3, fd, standin, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
   const int number = moved < 0 ? errno : 0;
   syscall(SYS_close, fd);
-  if (number == 0) {
-    call.open.file.store(nullptr);
-    end_pending(call.area, call.file);
+  if (number != 0) {
+    return number;
   }
-  return number;
+  call.open.file.store(nullptr);
+  if (call.is_owner()) {
+    end_pending(call.area, call.file);
+  } else {
+    struct stat found {};
+    syscall(SYS_fstat, standin, &found);
+    call.file.own_device = found.st_dev;
+    call.file.own_inode = found.st_ino;
+    call.file.state.store(Pending::lent);  // its process finds it at its path
+  }
+  return 0;
 }
 
 // Makes it a file of the kernel's. 0, or errno, and then it is as before.
@@ -325,7 +342,7 @@ std::int64_t truncate_pending(const Call& call) {
 std::int64_t settle_pending(const Call& call) {
   sluice_activity& activity = call.activity;
   const int flags = activity.flags;
-  const bool lent = call.file.state == Pending::lent;
+  const bool lent = call.file.state == Pending::lent || !call.is_owner();
   // Nobody else has it: whoever wants to makes it a file of the kernel's, which gets the lock.
   if (!lent && flags == SLUICE_SETTLE_LOCK && activity.length != 0) {
     const auto operation = static_cast<int>(activity.length) & ~LOCK_NB;
@@ -349,6 +366,9 @@ std::int64_t settle_pending(const Call& call) {
 
 void close_pending(const Call& call) {
   call.open.file.store(nullptr);
+  if (!call.is_owner()) {
+    return;
+  }
   if (call.file.state == Pending::lent) {
     end_pending(call.area, call.file);  // the keeper lets go of it when it looks
   } else {
@@ -361,7 +381,7 @@ std::int64_t act_pending(const Call& call) {
     close_pending(call);
     return 0;
   }
-  if (call.file.state == Pending::lent && call.activity.operation != SLUICE_SETTLE) {
+  if ((call.file.state == Pending::lent || !call.is_owner()) && call.activity.operation != SLUICE_SETTLE) {
     return pass_real(call);
   }
   switch (call.activity.operation) {
@@ -389,13 +409,22 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
     return next->act(next, activity);
   }
   const bool closes = activity->operation == SLUICE_CLOSE;
-  if (Pending* file = open->file.load(std::memory_order_acquire); file != nullptr) {
+  if (open->file.load(std::memory_order_acquire) != nullptr) {
+    if (open->process != this_process().id) {  // whoever had the lock is not in this process
+      open->process = this_process().id;
+      open->lock.store(0);
+    }
     // In a handler that interrupted a call on the same file it goes on all the same: nobody else is in it.
-    take_lock(file->lock, this_thread());
-    const bool still = open->file.load(relaxed) == file;
-    const std::int64_t result = still ? act_pending({*this_area(), *open, *file, *activity, next}) : 0;
-    give_lock_back(file->lock);
-    if (still && !closes) {
+    take_lock(open->lock, this_thread());
+    Pending* file = open->file.load(relaxed);
+    std::int64_t result = 0;
+    if (file != nullptr) {
+      take_lock(file->lock, this_thread());
+      result = act_pending({*this_area(), *open, *file, *activity, next});
+      give_lock_back(file->lock);
+    }
+    give_lock_back(open->lock);
+    if (file != nullptr && !closes) {
       return result;
     }
   }

@@ -28,13 +28,14 @@ constexpr rlim_t highest = 1000;
 struct Standin {
   std::atomic<int> fd = -1;
   std::atomic<std::uint64_t> inode = 0;
+  std::atomic<std::uint64_t> device = 0;
 };
 constinit Standin standin;
 
 bool is_standin(int fd) {
   struct stat found {};
-  return syscall(SYS_fstat, fd, &found) == 0 && found.st_ino == standin.inode.load() && found.st_size == 0 &&
-         found.st_nlink == 0;
+  return syscall(SYS_fstat, fd, &found) == 0 && found.st_ino == standin.inode.load() &&
+         found.st_dev == standin.device.load();
 }
 
 bool make_standin() {
@@ -53,6 +54,7 @@ bool make_standin() {
   syscall(SYS_close, low);
   if (good) {
     standin.inode.store(found.st_ino);
+    standin.device.store(found.st_dev);
     standin.fd.store(fd);
   }
   return good;
