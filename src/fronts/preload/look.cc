@@ -152,6 +152,15 @@ void rename_below(std::string_view from, std::string_view to) {
   }
 }
 
+// Whether these are names of one file, whose data has as many.
+bool is_same_file(const AreaMove* one, const AreaMove* other) {
+  struct stat first {};
+  struct stat second {};
+  return one != nullptr && other != nullptr && stat_by(AT_FDCWD, one->data.data(), &first, 0) == 0 &&
+         stat_by(AT_FDCWD, other->data.data(), &second, 0) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
 template <class Rename>
 int renamed(int folder, const char* from, int other, const char* to, unsigned flags, Rename rename) {
   if (is_keeping()) {
@@ -176,6 +185,11 @@ int renamed(int folder, const char* from, int other, const char* to, unsigned fl
     give_back(replaced);
     errno = EINVAL;  // as file systems do that cannot
     return -1;
+  }
+  if (flags == 0 && is_same_file(moved, replaced)) {
+    give_back(moved);
+    give_back(replaced);
+    return 0;  // both names stay, as POSIX says
   }
   const int out = rename();
   if (out != 0) {
