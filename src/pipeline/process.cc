@@ -152,9 +152,9 @@ void forget_file_limit() {
   file_limit.store(0, std::memory_order_relaxed);
 }
 
-std::uint64_t process_start(pid_t process) {
+std::uint64_t process_start(pid_t id) {
   char text[1024];
-  if (read_stat(process, text, sizeof text) == 0 || is_dead(text)) {
+  if (read_stat(id, text, sizeof text) == 0 || is_dead(text)) {
     return 0;
   }
   // The 20th word from the state on.
