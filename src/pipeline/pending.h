@@ -43,15 +43,15 @@ struct alignas(64) Pending {
   std::uint64_t inode = 0;
   std::uint64_t own_device = 0;  // of the file, where it is lent
   std::uint64_t own_inode = 0;
-  std::int64_t changed = 0;   // when, in nanoseconds
-  std::uint64_t started = 0;  // of the process
+  std::atomic<std::int64_t> changed = 0;  // when, in nanoseconds
+  std::uint64_t started = 0;              // of the process
   pid_t process = 0;
   uid_t user = 0;
   bool invents = false;                  // a number for who asks what file it is
   std::uint32_t flocked = 0;             // LOCK_SH or LOCK_EX, which its process has
   std::atomic<std::uint32_t> begun = 0;  // somebody began to put it down: what is at its path may be ours
   std::atomic<std::uint32_t> asked = 0;  // somebody waits for the keeper to lend it
-  std::uint32_t pass = 0;                // in which it was seen last
+  std::atomic<std::uint32_t> pass = 0;   // in which it was seen last
   std::uint32_t path_size = 0;
   std::uint32_t name = 0;  // where in the path it begins
 

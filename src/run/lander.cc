@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <tuple>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -191,18 +192,20 @@ void Lander::give(std::uint32_t number, const UniqueFd& socket) {
 }
 
 std::vector<Recovered> Lander::land(Which which, bool tell_all) {
-  std::vector<Pending*> files = pending_of(area_);
-  std::sort(files.begin(), files.end(), [](const Pending* a, const Pending* b) {
-    return std::tie(a->device, a->inode, a->changed, a) < std::tie(b->device, b->inode, b->changed, b);
-  });
+  // By a copy of what they are sorted by: the program goes on changing them.
+  std::vector<std::tuple<FolderId, std::int64_t, Pending*>> files;
+  for (Pending* file : pending_of(area_)) {
+    files.emplace_back(FolderId{.device = file->device, .inode = file->inode}, file->changed, file);
+  }
+  std::sort(files.begin(), files.end());
   const std::int64_t oldest = now() - age;
   std::vector<Recovered> out;
   std::mutex telling;
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < files.size(); i = next++) {
-      Pending& file = *files[i];
-      if ((which == Which::old && file.changed > oldest) ||
+      Pending& file = *std::get<Pending*>(files[i]);
+      if ((which == Which::old && std::get<std::int64_t>(files[i]) > oldest) ||
           take_lock(file.lock, this_thread(), patience) != Locked::yes) {
         continue;
       }

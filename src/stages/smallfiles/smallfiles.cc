@@ -277,7 +277,7 @@ std::int64_t write_pending(const Call& call) {
     std::memset(bytes + before, 0, begin - before);
   }
   std::memcpy(bytes + begin, activity.data, length);
-  file.changed = now();
+  file.changed.store(now(), relaxed);
   if (end > before) {
     file.length.store(end, std::memory_order_release);
   }
@@ -334,7 +334,7 @@ std::int64_t truncate_pending(const Call& call) {
   if (length > before) {
     std::memset(call.area.at<std::byte>(file.data) + before, 0, length - before);
   }
-  file.changed = now();
+  file.changed.store(now(), relaxed);
   file.length.store(length, std::memory_order_release);
   return done(call.activity, 0);
 }
