@@ -21,6 +21,7 @@ namespace {
 constexpr std::uint64_t unit = 64;  // what a number counts
 constexpr int soon = 1;             // milliseconds that somebody with a file's lock is waited for at a time
 constexpr int most_waits = 10000;
+constexpr int few_waits = 1000;
 constexpr std::uint64_t least_room = 512;
 
 // Where this process adds. A child begins a block of its own.
@@ -166,8 +167,8 @@ void nap() {
 
 // The first in a bucket that is meant, with its lock.
 template <class Meant>
-Pending* find(Area& area, std::uint32_t bucket, Meant meant) {
-  for (int waits = 0; waits < most_waits; ++waits) {
+Pending* find(Area& area, std::uint32_t bucket, Meant meant, int most = most_waits) {
+  for (int waits = 0; waits < most; ++waits) {
     {
       const IndexLock index(area);
       if (!index) {
@@ -294,17 +295,22 @@ Pending* find_pending(Area& area, const FolderId& folder, std::string_view name)
   });
 }
 
+// Its block may be free or somebody else's by now. Only what is in the index is a file, and it stays one as
+// long as the index's lock is held.
 Pending* find_pending(Area& area, std::uint32_t number) {
-  for (std::uint32_t bucket = 0; bucket < pending_buckets; ++bucket) {
-    if (area.buckets()[bucket].load(std::memory_order_relaxed) == 0) {
-      continue;
-    }
-    Pending* file = find(area, bucket, [&](const Pending& one) { return number_of(area, one) == number; });
-    if (file != nullptr) {
-      return file;
-    }
+  Pending* wanted = pending_at(area, number);
+  if (wanted == nullptr) {
+    return nullptr;
   }
-  return nullptr;
+  std::uint32_t bucket = 0;
+  {
+    const IndexLock index(area);
+    bucket = std::atomic_ref(wanted->bucket).load(std::memory_order_relaxed) % pending_buckets;
+  }
+  const auto is_wanted = [wanted](const Pending& file) {
+    return &file == wanted && (file.state == Pending::open || file.state == Pending::closed);
+  };
+  return find(area, bucket, is_wanted, few_waits);
 }
 
 std::uint32_t new_pass(Area& area) {

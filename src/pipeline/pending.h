@@ -87,7 +87,8 @@ Pending* pending_at(Area& area, std::uint32_t number);
 
 // One that is not home, with its lock; null where there is none.
 Pending* find_pending(Area& area, const FolderId& folder, std::string_view name);
-// The same of one whose number somebody else told, which may be no file's any more.
+// The one of a number, with its lock, where it is open or closed; null where it is not, or what is there by
+// now is another's.
 Pending* find_pending(Area& area, std::uint32_t number);
 // A new one, open, with its lock; null where there is no room. REQUIRES: begin_process().
 Pending* add_pending(Area& area, const FolderId& folder, std::string_view path);

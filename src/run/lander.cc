@@ -157,7 +157,7 @@ void Lander::lend(std::uint32_t number) {
   if (file == nullptr) {
     return;
   }
-  if (file->state == Pending::open || file->state == Pending::closed) {
+  if (file->asked != 0) {
     land_one(*file, !is_left(*file));
   }
   file->asked = 0;
