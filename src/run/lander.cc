@@ -217,6 +217,8 @@ std::vector<Recovered> Lander::land(Which which, bool tell_all) {
           out.push_back(std::move(one));
         }
       } else if (file.state == Pending::lent && process_start(file.process) != file.started) {
+        const std::lock_guard guard(mutex_);
+        lent_.erase(number_of(area_, file));
         end_pending(area_, file);
       }
       give_lock_back(file.lock);

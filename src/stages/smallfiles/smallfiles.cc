@@ -370,7 +370,12 @@ void close_pending(const Call& call) {
     return;
   }
   if (call.file.state == Pending::lent) {
-    end_pending(call.area, call.file);  // the keeper lets go of it when it looks
+    // The keeper has it open, with its lock: as soon as this is closed, nobody has.
+    const int fd = fetch_lent(call.area, call.file);
+    if (fd >= 0) {
+      syscall(SYS_close, fd);
+    }
+    end_pending(call.area, call.file);
   } else {
     call.file.state.store(Pending::closed, std::memory_order_release);
   }
