@@ -88,8 +88,10 @@ bool begin_block(Area& area) {
   arena.block = 0;
   const std::uint32_t block = area.take_block();
   if (area.pending_blocks.load() * 2 >= area.block_count || block == 0) {
-    area.pending_hurry.store(1);
-    tell_keeper(area, {.kind = KeeperMessage::home, .buffer = 0, .generation = 0, .process = 0}, -1);
+    // It looks for itself, too, where it does not hear.
+    if (area.pending_hurry.exchange(1) == 0) {
+      tell_keeper(area, {.kind = KeeperMessage::home, .buffer = 0, .generation = 0, .process = 0}, -1);
+    }
   }
   if (block == 0) {
     return false;

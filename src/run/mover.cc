@@ -173,7 +173,7 @@ void Mover::serve() {
   std::unique_lock guard(mutex_);
   while (!stop_) {
     woken_.wait_for(guard, look, [this] { return work_ || stop_; });
-    if (stop_ || (!work_ && !has_pending(area_))) {
+    if (stop_ || (!work_ && !has_pending(area_) && area_.pending_hurry == 0)) {
       continue;
     }
     work_ = false;
@@ -181,8 +181,9 @@ void Mover::serve() {
     area_.moves_told = 0;
     std::vector<Recovered> told = combine(When::runs);
     std::vector<Recovered> more = bring_home(area_, false, false);
-    if (has_pending(area_)) {
-      const bool hurry = area_.pending_hurry.exchange(0) != 0;
+    // Where all was removed again, there are still blocks to be freed for who needs one.
+    const bool hurry = area_.pending_hurry.exchange(0) != 0;
+    if (hurry || has_pending(area_)) {
       std::vector<Recovered> landed = lander_.land(hurry ? Lander::Which::closed : Lander::Which::old, false);
       // What could not be put down is tried again, and said at the end.
       std::copy_if(landed.begin(), landed.end(), std::back_inserter(more),
