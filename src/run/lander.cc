@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ namespace {
 
 using Outcome = Recovered::Outcome;
 
-constexpr std::size_t most_folders = 4096;   // that are held open
+constexpr rlim_t most_folders = 4096;        // that are held open
 constexpr std::int64_t age = 5'000'000'000;  // nanoseconds, as long as ext4 keeps its journal open
 constexpr int patience = 1000;               // milliseconds for somebody who has a lock
 
@@ -63,6 +64,12 @@ Recovered about(const Pending& file) {
   return out;
 }
 
+// Descriptors are for others, too: who wants a file, and who has one open.
+std::size_t folders_to_hold() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? std::min(limit.rlim_cur / 4, most_folders) : 0;
+}
+
 std::int64_t now() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
@@ -84,14 +91,14 @@ std::vector<Recovered> list_pending(Area& area) {
   return out;
 }
 
-Lander::Lander(Area& area) : area_(area) {
+Lander::Lander(Area& area) : area_(area), most_folders_(folders_to_hold()) {
   begin_process();  // whose mask and numbers count
 }
 
 void Lander::know(UniqueFd folder) {
   struct stat found {};
   const std::lock_guard guard(mutex_);
-  if (folder && fstat(folder.get(), &found) == 0 && folders_.size() < most_folders) {
+  if (folder && fstat(folder.get(), &found) == 0 && folders_.size() < most_folders_) {
     folders_.try_emplace({.device = found.st_dev, .inode = found.st_ino}, std::move(folder));
   }
 }

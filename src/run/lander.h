@@ -32,6 +32,7 @@ class Lander {
   UniqueFd folder_of(const Pending& file);
 
   Area& area_;
+  std::size_t most_folders_;
   std::mutex mutex_;  // of what follows
   std::map<FolderId, UniqueFd> folders_;
   std::map<std::uint32_t, UniqueFd> lent_;
