@@ -104,7 +104,9 @@ AreaWhole* whole_of(AreaParts& parts, std::uint64_t device, std::uint64_t inode)
   const std::uint32_t top = parts.top.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < top; ++i) {
     AreaWhole& row = parts.wholes[i];
-    if (is_parted(row) && row.inode == inode && row.device == device) {
+    // Without the lock: a row may become another file's meanwhile, and has another generation then.
+    const std::uint32_t generation = row.generation;
+    if (is_parted(row) && row.inode == inode && row.device == device && row.generation == generation) {
       return &row;
     }
   }

@@ -38,7 +38,7 @@ struct alignas(64) AreaPart {
   std::atomic<std::uint32_t> generation = 0;  // odd while it is somebody's; another number is another part
   std::atomic<std::uint32_t> flags = 0;
   std::atomic<std::uint32_t> count = 0;  // pieces that are noted here
-  std::uint32_t whole = 0;               // its row
+  std::atomic<std::uint32_t> whole = 0;  // its row
   pid_t process = 0;                     // who opened it, and since when that lives
   std::uint64_t started = 0;
   std::uint64_t logged = 0;         // bytes of its log; what is noted here comes behind them
@@ -60,8 +60,8 @@ struct AreaWhole {
   std::atomic<std::uint32_t> synced = 0;      // the program was told that it is safe
   std::atomic<std::uint32_t> failures = 0;    // to bring its parts together
   std::atomic<std::int32_t> error = 0;        // the last of them, an errno
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
+  std::atomic<std::uint64_t> device = 0;
+  std::atomic<std::uint64_t> inode = 0;
   std::atomic<std::uint64_t> size = 0;  // as the program sees it
   FileStamp stamp;                      // of the file that is there, as we left it
   std::atomic<std::int64_t> began = 0;  // when its last bytes were about to be written there; nanoseconds

@@ -466,7 +466,10 @@ std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When whe
     }
     const Locks locks(parts, i);
     if (done) {
-      clear(parts, whole, locks.all());
+      // All or none: a part that is left over would count for whoever gets the row next.
+      if (locks.good()) {
+        clear(parts, whole, locks.all());
+      }
       continue;
     }
     Recovered one;

@@ -155,6 +155,7 @@ AreaPart* enter(Area& area, AreaParts& parts, int fd, const AreaPart& wanted, co
           area, {.kind = KeeperMessage::whole, .buffer = row, .generation = whole->generation, .process = 0},
           fd)) {
     whole->state = AreaWhole::unused;
+    whole->generation.fetch_add(1);
     parts.live.fetch_sub(1);
     return nullptr;
   }
