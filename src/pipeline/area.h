@@ -77,8 +77,9 @@ struct Area {
   std::uint32_t mount_count = 0;
   std::array<AreaMount, most_mounts> mounts = {};
   std::array<AreaBlock, most_blocks> block_states = {};
-  std::array<char, 64> own_path = {};      // of its file
-  uid_t user = 0;                          // whose run it is
+  std::array<char, 64> own_path = {};  // of its file
+  uid_t user = 0;                      // whose run it is
+  gid_t group = 0;
   std::uint64_t process_space = 0;         // in which the numbers of processes are meant
   pid_t keeper = 0;                        // the process that runs the program
   pid_t keeper_thread = 0;                 // whom the kernel tells that somebody wants to open a leased file

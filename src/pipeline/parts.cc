@@ -157,7 +157,12 @@ int make_native(std::uint64_t device, std::uint64_t inode) {
   for (int i = 0; i < most_naps; ++i) {
     if (i % 256 == 0 &&
         !tell_keeper(area, {.kind = KeeperMessage::home, .buffer = 0, .generation = 0, .process = 0}, -1)) {
-      return 0;
+      if (errno == EMFILE || errno == ENFILE) {
+        return errno;
+      }
+      if (!keeper_lives(area)) {
+        return 0;
+      }
     }
     if (whole->generation != generation || whole->state == AreaWhole::unused) {
       return 0;

@@ -80,6 +80,15 @@ bool is_ours(const Area& area) {
   return arena.area == &area && arena.process == this_process().id && arena.block != 0;
 }
 
+// In a child nobody has the lock that a thread of its parent had.
+void begin_arena() {
+  if (arena.process != this_process().id) {
+    arena.process = this_process().id;
+    arena.block = 0;
+    arena.lock.store(0);
+  }
+}
+
 // A block to add to. REQUIRES: the arena's lock.
 bool begin_block(Area& area) {
   if (is_ours(area)) {
@@ -235,7 +244,7 @@ bool is_begun(Area& area, const Pending& file, int fd) {
 
 // What a new file is opened with, to be as the program has it.
 int make_flags(const Pending& file) {
-  return (file.flags & ~O_TRUNC) | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  return (file.flags & ~O_TRUNC) | O_CREAT | O_EXCL | O_CLOEXEC;
 }
 
 int make_file(Area& area, Pending& file, int folder, PutDown& out) {
@@ -244,8 +253,10 @@ int make_file(Area& area, Pending& file, int folder, PutDown& out) {
   const bool again = file.begun.exchange(1) != 0;
   int fd = static_cast<int>(syscall(SYS_openat, folder, name, make_flags(file), file.mode));
   if (fd >= 0 || errno != EEXIST) {
+    file.begun.store(fd >= 0 || again ? 1 : 0);
     return fd;
   }
+  file.begun.store(again ? 1 : 0);
   if (again) {
     const auto there =
         static_cast<int>(syscall(SYS_openat, folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
@@ -329,6 +340,7 @@ Pending* take_pending(Area& area, std::uint32_t bucket, std::uint32_t pass) {
 
 Pending* add_pending(Area& area, const FolderId& folder, std::string_view path) {
   const Process& process = this_process();
+  begin_arena();
   if (take_lock(arena.lock, this_thread()) != Locked::yes) {
     return nullptr;
   }
@@ -354,8 +366,8 @@ Pending* add_pending(Area& area, const FolderId& folder, std::string_view path) 
   head.first = number_of(area, *file);
   give_lock_back(arena.lock);
   const IndexLock index(area);
-  // Somebody was faster; or a handler is in the middle of somebody who looks for one.
-  if (!index || is_known(area, *file)) {
+  // The run is over; somebody was faster; or a handler is in the middle of somebody who looks for one.
+  if (!index || area.over != 0 || is_known(area, *file)) {
     file->state.store(Pending::home);
     release(area, offset);
     give_lock_back(file->lock);
@@ -467,6 +479,10 @@ PutDown put_down(Area& area, Pending& file, int folder) {
     out.error = errno;
     return out;
   }
+  // Before it is written, which takes rights away that only its owner may give.
+  if ((file.mode & this_umask()) != 0) {
+    syscall(SYS_fchmod, out.fd, file.mode);
+  }
   out.error = write_all(area, file, out.fd);
   if (out.error != 0) {
     syscall(SYS_unlinkat, folder, out.beside ? out.name.data() : file.path() + file.name, 0);
@@ -474,9 +490,6 @@ PutDown put_down(Area& area, Pending& file, int folder) {
     file.begun = 0;
     out.fd = -1;
     return out;
-  }
-  if ((file.mode & this_umask()) != 0) {
-    syscall(SYS_fchmod, out.fd, file.mode);
   }
   const timespec time{.tv_sec = file.changed / 1000000000, .tv_nsec = file.changed % 1000000000};
   const timespec times[2] = {time, time};

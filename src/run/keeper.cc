@@ -137,8 +137,9 @@ void Keeper::receive() {
         ours = who.uid == getuid() || who.uid == geteuid();
       }
     }
-    // Whoever has become another user may let go, and no more.
-    if ((ours || message.kind == KeeperMessage::drop) && got == sizeof message) {
+    // Whoever has become another user may let go, or wait for what is brought home, and no more.
+    if ((ours || message.kind == KeeperMessage::drop || message.kind == KeeperMessage::home) &&
+        got == sizeof message) {
       take(message, std::move(fd));
     }
   }

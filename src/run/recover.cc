@@ -350,6 +350,9 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
         munmap(memory, size);
         continue;  // who of its processes lives cannot be told from here
       }
+      if (!look_only) {
+        area.over = 1;  // a program that lives keeps nothing back any more: nobody would look after it
+      }
       for (Buffer* buffer : orphans_in(area)) {
         if (look_only) {
           out.push_back({.outcome = Outcome::failed,

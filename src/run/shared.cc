@@ -215,6 +215,7 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   out.area_->block_count = header.block_count;
   out.area_->process_space = process_space();
   out.area_->user = geteuid();
+  out.area_->group = getegid();
   for (Buffer& buffer : out.area_->all_buffers()) {
     new (&buffer) Buffer;
   }

@@ -109,10 +109,17 @@ void give_back(AreaMove* move) {
   }
 }
 
+bool is_folder(int folder, const char* path) {
+  struct stat found {};
+  return stat_by(folder, path, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode);
+}
+
 template <class Unlink>
-int unlinked(int folder, const char* path, Unlink unlink) {
+int unlinked(int folder, const char* path, bool removes_folders, Unlink unlink) {
   if (is_keeping()) {
-    if (drop_name(folder, path)) {
+    if (removes_folders) {
+      put_down_all();  // one with something in it stays
+    } else if (drop_name(folder, path)) {
       return 0;
     }
     settle(folder, path, false, 0);
@@ -338,13 +345,15 @@ SLUICE_EXPORT int linkat(int folder, const char* from, int other, const char* to
                 [&] { return SLUICE_NEXT(linkat)(folder, from, other, to, flags); });
 }
 SLUICE_EXPORT int unlink(const char* path) noexcept {
-  return unlinked(AT_FDCWD, path, [&] { return SLUICE_NEXT(unlink)(path); });
+  return unlinked(AT_FDCWD, path, false, [&] { return SLUICE_NEXT(unlink)(path); });
 }
 SLUICE_EXPORT int unlinkat(int folder, const char* path, int flags) noexcept {
-  return unlinked(folder, path, [&] { return SLUICE_NEXT(unlinkat)(folder, path, flags); });
+  return unlinked(folder, path, (flags & AT_REMOVEDIR) != 0,
+                  [&] { return SLUICE_NEXT(unlinkat)(folder, path, flags); });
 }
 SLUICE_EXPORT int remove(const char* path) noexcept {
-  return unlinked(AT_FDCWD, path, [&] { return SLUICE_NEXT(remove)(path); });
+  return unlinked(AT_FDCWD, path, is_keeping() && is_folder(AT_FDCWD, path),
+                  [&] { return SLUICE_NEXT(remove)(path); });
 }
 
 // Modes, owners, times, attributes.

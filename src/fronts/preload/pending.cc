@@ -19,6 +19,7 @@
 namespace sluice::preload {
 namespace {
 
+constexpr int most_tries = 1000;
 constexpr int most_waits = 100000;  // for the keeper, a tenth of a millisecond each
 
 // The area where anything is pending; null else.
@@ -29,13 +30,19 @@ Area* area_with_pending() {
 
 // The kernel's own names of descriptors lead to the stand-ins.
 bool is_kernels(const char* path) {
-  return std::strncmp(path, "/proc/", 6) == 0 || std::strncmp(path, "/dev/", 5) == 0;
+  return std::strncmp(path, "/proc/", 6) == 0 ||
+         (std::strncmp(path, "/dev/", 5) == 0 && std::strncmp(path, "/dev/shm/", 9) != 0);
 }
 
 // The one of that path, with its lock; null where there is none.
 Pending* find_named(Area& area, int folder, const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  const std::string_view name = slash == nullptr ? path : slash + 1;
+  std::string_view whole = path;
+  while (whole.size() > 1 && whole.back() == '/') {
+    whole.remove_suffix(1);
+  }
+  const std::size_t at = whole.rfind('/');
+  const char* slash = at == std::string_view::npos ? nullptr : path + at;
+  const std::string_view name = slash == nullptr ? whole : whole.substr(at + 1);
   char parent[longest_path] = ".";
   if (slash != nullptr) {
     const std::size_t size = slash == path ? 1 : static_cast<std::size_t>(slash - path);
@@ -80,22 +87,24 @@ void ask_keeper(Area& area, Pending& file) {
   }
 }
 
-void put_down_one(Area& area, Pending& file) {
+// False where it cannot be. REQUIRES: its lock, which is given back.
+bool put_down_one(Area& area, Pending& file) {
   if (file.state == Pending::lent) {
     give_lock_back(file.lock);
-    return;
+    return true;
   }
   if (!is_left(file)) {
     if (file.process != this_process().id) {
       ask_keeper(area, file);
-      return;
+      return false;
     }
     const int fd = file.descriptor;
     give_lock_back(file.lock);
     settle(fd, SLUICE_SETTLE_RETIRE);
-    return;
+    return true;
   }
   const int in = open_folder(file);
+  bool done = false;
   if (in >= 0) {
     const PutDown put = put_down(area, file, in);
     real.close(in);
@@ -105,9 +114,11 @@ void put_down_one(Area& area, Pending& file) {
         say_beside(file.path(), put.name.data());
       }
       end_pending(area, file);
+      done = true;
     }
   }
   give_lock_back(file.lock);
+  return done;
 }
 
 bool is_link(int folder, const char* path) {
@@ -124,10 +135,27 @@ void put_down_name(int folder, const char* path) {
   }
   const int saved = errno;
   if (is_kernels(path)) {
+    put_down_all();
     settle_all(SLUICE_SETTLE_SHARE);
-  } else if (Pending* file = find_named(*area, folder, path); file != nullptr) {
-    put_down_one(*area, *file);
-  } else if (is_link(folder, path)) {
+    errno = saved;
+    return;
+  }
+  bool found = false;
+  // Another thread may be about to close it, or just have opened it.
+  for (int i = 0; i < most_tries; ++i) {
+    Pending* file = find_named(*area, folder, path);
+    if (file == nullptr || file->state == Pending::lent) {
+      if (file != nullptr) {
+        give_lock_back(file->lock);
+      }
+      break;
+    }
+    found = true;
+    if (!put_down_one(*area, *file)) {
+      break;
+    }
+  }
+  if (!found && is_link(folder, path)) {
     put_down_all();  // wherever it leads
   }
   errno = saved;
@@ -192,7 +220,18 @@ int open_native(int folder, const char* path, int flags, mode_t mode) {
   if ((flags & (O_TMPFILE | O_PATH)) == O_DIRECTORY) {
     put_down_all();
   }
-  return real.openat(folder, path, flags, mode);
+  const int fd = real.openat(folder, path, flags, mode);
+  // Who makes one in memory looks at the folder afterwards, and who makes one there looks at the memory.
+  Area* area = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && fd >= 0 ? area_with_pending() : nullptr;
+  Pending* other = area == nullptr ? nullptr : find_named(*area, folder, path);
+  if (other == nullptr) {
+    return fd;
+  }
+  give_lock_back(other->lock);
+  syscall(SYS_unlinkat, folder, path, 0);
+  real.close(fd);
+  errno = EEXIST;
+  return -1;
 }
 
 }  // namespace sluice::preload

@@ -99,6 +99,11 @@ SLUICE_EXPORT int fexecve(int fd, char* const words[], char* const environment[]
   before_exec();
   return SLUICE_NEXT(fexecve)(fd, words, environment);
 }
+SLUICE_EXPORT int execveat(int folder, const char* path, char* const words[], char* const environment[],
+                           int flags) noexcept {
+  before_exec();
+  return SLUICE_NEXT(execveat)(folder, path, words, environment, flags);
+}
 SLUICE_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   char* words[most_words + 1];
   va_list list;

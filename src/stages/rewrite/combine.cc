@@ -445,7 +445,7 @@ std::int64_t act_combined(const Elsewhere& where, void** file_state, sluice_acti
     case SLUICE_SETTLE:
       if ((activity.flags & SLUICE_SETTLE_LEAVE) != 0) {
         close_part(handle);
-      } else if ((activity.flags & SLUICE_SETTLE_RETIRE) == SLUICE_SETTLE_RETIRE) {
+      } else if ((activity.flags & SLUICE_SETTLE_POSITION) != 0) {
         return act_natively(file_state, activity, next);
       }
       return next->act(next, &activity);

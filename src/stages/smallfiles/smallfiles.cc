@@ -77,9 +77,12 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
 // first.
 struct Open {
   std::atomic<std::uint32_t> lock = 0;
-  pid_t process = 0;  // that made it, or a child that was forked in the middle
+  pid_t process = 0;                // that made it, or a child that was forked in the middle
+  std::atomic<bool> busy = false;   // a call is changing it
+  std::atomic<bool> again = false;  // a handler made it a file of the kernel's meanwhile: do it there
   std::atomic<Pending*> file = nullptr;
   std::int64_t position = 0;
+  std::int64_t before = 0;  // the position when the call began; another one says that it is done
   std::int64_t largest = 0;
 };
 Pool<Open, 4096> opens;
@@ -105,8 +108,25 @@ std::int64_t failed(sluice_activity& activity, int number) {
   return activity.result = -1;
 }
 
-// A new file in memory, and its stand-in; null where it is better made by the kernel.
-Open* make_pending(Area& area, const Settings& settings, sluice_activity& activity) {
+// Whether nothing is at the path, and its folder is still that one; errno is 0 where something surely is.
+bool is_absent(const char* path, const char* parent, const FolderId& folder) {
+  struct stat found {};
+  if (syscall(SYS_newfstatat, AT_FDCWD, parent, &found, 0) != 0 || found.st_dev != folder.device ||
+      found.st_ino != folder.inode) {
+    errno = ESTALE;
+    return false;
+  }
+  struct stat there {};
+  if (is_known_empty(parent, found)) {
+    return true;
+  }
+  const bool is_there = syscall(SYS_newfstatat, AT_FDCWD, path, &there, AT_SYMLINK_NOFOLLOW) == 0;
+  errno = is_there ? 0 : errno;
+  return !is_there && errno == ENOENT;
+}
+
+// A new file in memory, and its stand-in; null where it is better made by the kernel, or `exists`.
+Open* make_pending(Area& area, const Settings& settings, sluice_activity& activity, bool& exists) {
   const std::string_view path = activity.path;
   const std::size_t slash = path.rfind('/');
   char parent[4096];
@@ -124,24 +144,26 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   // Whoever else has it pending is heard of by who opens it for the kernel.
   if (Pending* other = find_pending(area, folder, path.substr(slash + 1)); other != nullptr) {
     give_lock_back(other->lock);
+    exists = true;
     return nullptr;
   }
   if (!is_good_folder(area, parent, found)) {
     return nullptr;
   }
-  struct stat there {};
-  if (!is_known_empty(parent, found) &&
-      (syscall(SYS_newfstatat, AT_FDCWD, activity.path, &there, AT_SYMLINK_NOFOLLOW) == 0 ||
-       errno != ENOENT)) {
-    return nullptr;
-  }
   const auto user = static_cast<uid_t>(syscall(SYS_geteuid));
-  if (user != area.user) {
+  if (user != area.user || static_cast<gid_t>(syscall(SYS_getegid)) != area.group) {
     return nullptr;
   }
   const int fd = take_standin((activity.flags & O_CLOEXEC) != 0);
   Open* open = fd < 0 ? nullptr : opens.take();
   Pending* file = open == nullptr ? nullptr : add_pending(area, folder, path);
+  // Whoever looks for it from now on finds it here, and whoever was faster has put theirs down before.
+  if (file != nullptr && !is_absent(activity.path, parent, folder)) {
+    exists = errno == 0;
+    end_pending(area, *file);
+    give_lock_back(file->lock);
+    file = nullptr;
+  }
   if (file == nullptr) {
     if (open != nullptr) {
       opens.give_back(open);
@@ -178,7 +200,11 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
       this_file_limit() < static_cast<std::uint64_t>(settings.largest)) {
     return next->act(next, &activity);
   }
-  *file_state = make_pending(*area, settings, activity);
+  bool exists = false;
+  *file_state = make_pending(*area, settings, activity, exists);
+  if (*file_state == nullptr && exists && (activity.flags & O_EXCL) != 0) {
+    return failed(activity, EEXIST);
+  }
   return *file_state != nullptr ? activity.result : next->act(next, &activity);
 }
 
@@ -189,6 +215,7 @@ struct Call {
   Pending& file;
   sluice_activity& activity;
   const sluice_next* next;
+  bool nested = false;  // in a signal's handler that interrupted another one on the same file
 
   [[nodiscard]] bool here() const { return activity.offset == SLUICE_AT_POSITION; }
   [[nodiscard]] std::int64_t at() const { return here() ? open.position : activity.offset; }
@@ -209,15 +236,16 @@ int take_over(const Call& call, int fd) {
   if (number != 0) {
     return number;
   }
+  call.open.again.store(call.nested && call.open.busy.load() && call.open.position == call.open.before);
   call.open.file.store(nullptr);
-  if (call.is_owner()) {
+  if (call.is_owner() && !call.nested) {
     end_pending(call.area, call.file);
   } else {
     struct stat found {};
     syscall(SYS_fstat, standin, &found);
     call.file.own_device = found.st_dev;
     call.file.own_inode = found.st_ino;
-    call.file.state.store(Pending::lent);  // its process finds it at its path
+    call.file.state.store(Pending::lent);  // its process finds it at its path; who was interrupted ends it
   }
   return 0;
 }
@@ -342,7 +370,7 @@ std::int64_t truncate_pending(const Call& call) {
 std::int64_t settle_pending(const Call& call) {
   sluice_activity& activity = call.activity;
   const int flags = activity.flags;
-  const bool lent = call.file.state == Pending::lent || !call.is_owner();
+  const bool lent = call.file.state == Pending::lent || !call.is_owner() || call.nested;
   // Nobody else has it: whoever wants to makes it a file of the kernel's, which gets the lock.
   if (!lent && flags == SLUICE_SETTLE_LOCK && activity.length != 0) {
     const auto operation = static_cast<int>(activity.length) & ~LOCK_NB;
@@ -382,6 +410,13 @@ void close_pending(const Call& call) {
 }
 
 std::int64_t act_pending(const Call& call) {
+  // What was interrupted must not be changed: the kernel does this one, and that one afterwards.
+  if (call.nested && call.activity.operation != SLUICE_SETTLE) {
+    const int number = become_real(call);
+    return number != 0                               ? failed(call.activity, number)
+           : call.activity.operation == SLUICE_CLOSE ? 0
+                                                     : call.pass();
+  }
   if (call.activity.operation == SLUICE_CLOSE) {
     close_pending(call);
     return 0;
@@ -419,16 +454,38 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
       open->process = this_process().id;
       open->lock.store(0);
     }
-    // In a handler that interrupted a call on the same file it goes on all the same: nobody else is in it.
-    take_lock(open->lock, this_thread());
+    const bool nested = take_lock(open->lock, this_thread()) == Locked::already;
     Pending* file = open->file.load(relaxed);
     std::int64_t result = 0;
+    bool again = false;
     if (file != nullptr) {
-      take_lock(file->lock, this_thread());
-      result = act_pending({*this_area(), *open, *file, *activity, next});
-      give_lock_back(file->lock);
+      const bool locked = take_lock(file->lock, this_thread()) == Locked::yes;
+      if (!nested) {
+        open->again.store(false, relaxed);
+        open->before = open->position;
+        open->busy.store(true, relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+      }
+      result = act_pending({*this_area(), *open, *file, *activity, next, nested});
+      if (!nested) {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        open->busy.store(false, relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        again = open->again.load(relaxed);
+        if (open->file.load(relaxed) == nullptr && file->state == Pending::lent) {
+          end_pending(*this_area(), *file);
+        }
+      }
+      if (locked) {
+        give_lock_back(file->lock);
+      }
     }
-    give_lock_back(open->lock);
+    if (!nested) {
+      give_lock_back(open->lock);
+    }
+    if (again && !closes) {
+      return next->act(next, activity);
+    }
     if (file != nullptr && !closes) {
       return result;
     }
