@@ -257,7 +257,7 @@ SLUICE_EXPORT int close(int fd) {
   return out;
 }
 SLUICE_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
-  if (flags == 0 && first <= last) {
+  if ((static_cast<unsigned>(flags) & CLOSE_RANGE_CLOEXEC) == 0 && first <= last) {
     forget(first, last);
   }
   return real.close_range(first, last, flags);

@@ -472,7 +472,9 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
         open->busy.store(false, relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
         again = open->again.load(relaxed);
-        if (open->file.load(relaxed) == nullptr && file->state == Pending::lent) {
+        // A handler left it to us; what a child took is its parent's still.
+        if (open->file.load(relaxed) == nullptr && file->state == Pending::lent &&
+            file->process == this_process().id) {
           end_pending(*this_area(), *file);
         }
       }
