@@ -161,14 +161,21 @@ bool is_home(const Pending& file) {
   return state == Pending::home || state == Pending::unused;
 }
 
-// Whether there is another of the same name. REQUIRES: the index's lock.
+// Whether there is another of the same name. Those that are home are taken out on the way: a program that
+// makes the same file again and again would walk past all of them. REQUIRES: the index's lock.
 bool is_known(Area& area, const Pending& file) {
-  Pending* other = pending_at(area, area.buckets()[file.bucket].load(std::memory_order_acquire));
-  while (other != nullptr && (is_home(*other) || other->inode != file.inode || other->device != file.device ||
-                              other->own_name() != file.own_name())) {
-    other = pending_at(area, other->next.load(std::memory_order_acquire));
+  std::atomic<std::uint32_t>* link = &area.buckets()[file.bucket];
+  while (Pending* other = pending_at(area, link->load(std::memory_order_acquire))) {
+    if (is_home(*other)) {
+      link->store(other->next.load(), std::memory_order_release);
+      continue;
+    }
+    if (other->inode == file.inode && other->device == file.device && other->own_name() == file.own_name()) {
+      return true;
+    }
+    link = &other->next;
   }
-  return other != nullptr;
+  return false;
 }
 
 void nap() {

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -104,11 +105,14 @@ class Worker {
     for (Descriptor& one : descriptors_) check(close(one.fd) == 0, "close");
     descriptors_.clear();
     const int fd = ::open(path_.c_str(), O_RDONLY);
+    check(fd >= 0, "open at the end");
     std::string all(most_bytes * 2, 0);
+    errno = 0;
     const ssize_t got = ::read(fd, all.data(), all.size());
-    check(got == static_cast<ssize_t>(content_.size()) &&
-              std::memcmp(all.data(), content_.data(), content_.size()) == 0,
-          "the content at the end");
+    note("bytes at the end, and in the model", got, static_cast<long>(content_.size()));
+    check(got >= 0, "read at the end");
+    all.resize(static_cast<std::size_t>(got));
+    same(all, content_, "the content at the end");
     close(fd);
   }
 
@@ -128,6 +132,17 @@ class Worker {
                  errno);
     for (const std::string& line : log_) std::fprintf(stderr, "  %s\n", line.c_str());
     std::abort();
+  }
+
+  void same(const std::string& found, const std::string& wanted, const char* what) {
+    const auto [one, other] = std::mismatch(found.begin(), found.end(), wanted.begin(), wanted.end());
+    if (one == found.end() && other == wanted.end()) return;
+    const auto at = static_cast<std::size_t>(one - found.begin());
+    note("the first that differs", static_cast<long>(at), static_cast<long>(wanted.size()));
+    for (const std::string& text : {found, wanted}) {
+      for (std::size_t i = at; i < text.size() && i < at + 4; ++i) note("a byte there", text[i]);
+    }
+    check(false, what);
   }
 
   void open_one() {
@@ -197,8 +212,8 @@ class Worker {
     const std::size_t left = at < content_.size() ? content_.size() - at : 0;
     const std::size_t wanted = std::min(left, data.size());
     check(got == static_cast<ssize_t>(wanted), "how much was read");
-    check(std::memcmp(data.data(), content_.data() + std::min(at, content_.size()), wanted) == 0,
-          "what was read");
+    data.resize(wanted);
+    same(data, content_.substr(std::min(at, content_.size()), wanted), "what was read");
     if (!at_offset) one.open->position += wanted;
   }
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "fronts/preload/forks.h"
 #include "fronts/preload/hints.h"
 #include "fronts/preload/pending.h"
 #include "pipeline/area.h"
@@ -241,10 +242,15 @@ void note_highest(int fd) {
   }
 }
 
+File* exchange(int fd, File* file) {
+  const Entering now;
+  return files[fd].exchange(file);
+}
+
 // Takes a descriptor's place, and whoever had it out of it.
 void put(int fd, File* file) {
   note_highest(fd);
-  if (File* before = files[fd].exchange(file); before != nullptr) {
+  if (File* before = exchange(fd, file); before != nullptr) {
     before->descriptors.fetch_sub(1);
     release(before);
   }
@@ -426,8 +432,13 @@ File* detach(int fd) {
   if (file == nullptr) {
     return nullptr;
   }
-  if (file->descriptors.fetch_sub(1) == 1 && file->users.load() > 1) {
-    settle_file(*file, fd, SLUICE_SETTLE_RETIRE);  // whoever comes last has no descriptor to write to
+  if (file->descriptors.fetch_sub(1) == 1) {
+    unsigned alone = 1;
+    if (file->users.compare_exchange_strong(alone, 0)) {
+      return file;
+    }
+    // Another call is under way with it; if that one ends last it has no descriptor to write to.
+    settle_file(*file, fd, SLUICE_SETTLE_RETIRE);
   }
   return file->users.fetch_sub(1) == 1 ? file : nullptr;
 }
@@ -544,11 +555,17 @@ void start() {
       specs = end == std::string_view::npos ? std::string_view() : specs.substr(end + 1);
     }
   }
-  pthread_atfork([] { settle_all(SLUICE_SETTLE_SHARE); }, nullptr,
-                 [] {
-                   this_area()->processes.fetch_add(1);
-                   forget_priority();
-                 });
+  pthread_atfork(
+      [] {
+        begin_fork();
+        settle_all(SLUICE_SETTLE_SHARE);
+      },
+      end_fork,
+      [] {
+        end_fork_in_child();
+        this_area()->processes.fetch_add(1);
+        forget_priority();
+      });
   active.store(true);
   adopt_inherited();
 }
