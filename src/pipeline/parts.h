@@ -131,9 +131,10 @@ int write_log(AreaParts& parts, AreaPart& part, bool sync);
 // What a log begins with, and then the pieces, each with a check.
 struct LogHead {
   static constexpr std::array<char, 8> right_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'p', 't'};
+  static constexpr std::uint32_t right_version = 1;
 
   std::array<char, 8> magic = right_magic;
-  std::uint32_t version = 1;
+  std::uint32_t version = right_version;
   std::uint32_t whole = 0;  // with generation and run: logs that have these alike are of one file
   std::uint32_t generation = 0;
   std::uint32_t reserved = 0;

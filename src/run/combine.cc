@@ -6,13 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "pipeline/area.h"
+#include "run/part_log.h"
 
 namespace sluice {
 namespace {
@@ -37,7 +40,7 @@ struct Source {
 };
 
 Source open_source(std::string data) {
-  UniqueFd fd(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  UniqueFd fd(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   return {.data = std::move(data), .fd = std::move(fd), .pieces = {}};
 }
 
@@ -109,9 +112,26 @@ Status write_extents(const Combined& combined, const std::vector<Source>& source
   return flush();
 }
 
+// A part that has lost bytes is found before anything is written.
+Status check_sources(const Combined& combined, const std::vector<Source>& sources) {
+  for (const auto& [begin, extent] : combined.extents) {
+    const Source& source = sources[extent.part];
+    struct stat found {};
+    if (!source.fd || fstat(source.fd.get(), &found) != 0) {
+      return Errno().fail(fmt::format("cannot read {}", quote(source.data)));
+    }
+    if (static_cast<std::uint64_t>(found.st_size) < extent.end) {
+      return fail(EIO, fmt::format("{} ends at {}, and should have bytes up to {}", quote(source.data),
+                                   found.st_size, extent.end));
+    }
+  }
+  return {};
+}
+
 // Writes it into a file that is the one it belongs to, or new and empty.
 Status write_combined(const Combined& combined, const std::vector<Source>& sources, int fd,
                       const std::function<void()>& begins) {
+  SLUICE_CHECK(check_sources(combined, sources));
   struct stat found {};
   begins();
   if (fstat(fd, &found) != 0 || (static_cast<std::uint64_t>(found.st_size) > combined.kept &&
@@ -126,17 +146,13 @@ Status write_combined(const Combined& combined, const std::vector<Source>& sourc
   return {};
 }
 
-// What a log has, as far as it is right.
-std::vector<Piece> read_log(const Source& log) {
-  std::vector<Piece> out;
-  LogPiece row;
-  constexpr auto step = static_cast<off_t>(sizeof row);
-  for (off_t at = log_head_bytes; pread(log.fd.get(), &row, sizeof row, at) == step; at += step) {
-    if (row.check != check_of(row)) {
-      break;
-    }
-    out.push_back(row.piece);
+Result<std::string> read_log(const Source& log) {
+  struct stat found {};
+  if (!log.fd || fstat(log.fd.get(), &found) != 0) {
+    return Errno().fail(fmt::format("cannot read {}", quote(log.data)));
   }
+  std::string out(static_cast<std::size_t>(found.st_size), '\0');
+  SLUICE_CHECK(read_all(log, out.data(), out.size(), 0));
   return out;
 }
 
@@ -147,11 +163,12 @@ Result<Source> source_of(const AreaPart& part) {
     return Errno().fail(fmt::format("cannot open {}", quote(out.data)));
   }
   if (part.logged > log_head_bytes) {
-    const Source log = open_source(log_path(part).data());
-    out.pieces = read_log(log);
-    if (out.pieces.size() < (part.logged - log_head_bytes) / sizeof(LogPiece)) {
-      return fail(fmt::format("{} is damaged", quote(log.data)));
+    SLUICE_TRY(const std::string bytes, read_log(open_source(log_path(part).data())));
+    SLUICE_TRY(PartLog log, parse_part_log(bytes));
+    if (log.pieces.size() < (part.logged - log_head_bytes) / sizeof(LogPiece)) {
+      return fail(log.damage.empty() ? "its log is cut off" : log.damage);
     }
+    out.pieces = std::move(log.pieces);
   }
   const std::uint32_t count = std::min<std::uint32_t>(part.count, AreaPart::most_pieces);
   out.pieces.insert(out.pieces.end(), part.pieces.begin(), part.pieces.begin() + count);
@@ -245,7 +262,7 @@ Recovered to_beside(const Combined& combined, const std::vector<Source>& sources
       if (fd) {
         unlink(name.c_str());
       }
-      out.why += fmt::format(", and beside it is no place: {}", put.error().text());
+      out.why += fmt::format(", and it cannot be put beside it: {}", put.error().text());
       return out;
     }
     out.put = name;
@@ -395,11 +412,65 @@ bool is_ours(const Source& source) {
          found.st_uid == geteuid();
 }
 
+bool is_log(const Source& source) {
+  std::array<char, sizeof(LogHead::magic)> begin = {};
+  return is_ours(source) && pread(source.fd.get(), begin.data(), begin.size(), 0) == std::ssize(begin) &&
+         is_part_log({begin.data(), begin.size()});
+}
+
 // A whole and its parts, of which only the logs are left.
 struct Logged {
   AreaWhole whole;
   std::vector<Source> sources;
+  std::set<std::string> damaged;  // parts whose logs are, in the end
+  std::string damage;             // of one of them
+  std::string lost;               // why nothing can be done
 };
+
+void add_part(Logged& whole, std::string data, PartLog log) {
+  struct stat found {};
+  whole.whole.path = log.head.path;
+  whole.whole.inode = log.head.inode;
+  whole.whole.stamp = log.head.stamp;
+  whole.whole.synced = 1;
+  whole.whole.device =
+      stat(log.head.path.data(), &found) == 0 ? found.st_dev : 0;  // another since the machine started
+  if (!log.damage.empty()) {
+    whole.damaged.insert(data);
+    whole.damage = std::move(log.damage);
+  }
+  Source& source = whole.sources.emplace_back(open_source(std::move(data)));
+  source.pieces = std::move(log.pieces);
+  if (!is_ours(source)) {
+    whole.lost = fmt::format("{} is not there any more, or is somebody else's, and its log is there",
+                             quote(source.data));
+  }
+}
+
+// Nothing goes that is not in the file: of a log that is damaged the rest stays, under a name that is no
+// log's.
+Recovered gather_logged(Logged& one) {
+  if (!one.lost.empty()) {
+    return {.path = one.whole.path.data(), .put = folder_of(one.sources.front().data), .why = one.lost};
+  }
+  Recovered out = gather(one.whole, one.sources, UniqueFd(), true, false);
+  if (!one.damage.empty()) {
+    out.why += (out.why.empty() ? "" : ", and ") + one.damage;
+  }
+  for (const Source& source : one.sources) {
+    if (out.outcome == Outcome::failed) {
+      break;
+    }
+    const std::string log = source.data + ".log";
+    if (one.damaged.contains(source.data) && rename(log.c_str(), (log + ".damaged").c_str()) == 0) {
+      out.why += fmt::format("; see {}", quote(log + ".damaged"));
+      continue;
+    }
+    unlink(source.data.c_str());
+    unlink(log.c_str());
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -498,43 +569,29 @@ std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When whe
 }
 
 std::vector<Recovered> combine_logs(const std::string& folder, bool look_only) {
-  std::map<std::string, Logged> wholes;  // by what logs of one file have alike
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string path = entry.path().string();
-    const Source log = open_source(path);
-    LogHead head;
-    if (!path.ends_with(".log") || !is_ours(log) ||
-        pread(log.fd.get(), &head, sizeof head, 0) != sizeof head || head.magic != LogHead::right_magic ||
-        head.version != 1 || head.check != check_of(head) || access(head.run.data(), F_OK) == 0) {
-      continue;  // none of ours, or its run still has it
-    }
-    Logged& one = wholes[fmt::format("{} {} {}", head.run.data(), head.whole, head.generation)];
-    one.whole.path = head.path;
-    one.whole.inode = head.inode;
-    one.whole.stamp = head.stamp;
-    one.whole.synced = 1;
-    struct stat found {};
-    one.whole.device =
-        stat(head.path.data(), &found) == 0 ? found.st_dev : 0;  // another since the machine started
-    one.sources.push_back(open_source(path.substr(0, path.size() - std::string_view(".log").size())));
-    if (is_ours(one.sources.back())) {
-      one.sources.back().pieces = read_log(log);
-    }
-  }
+  constexpr std::string_view ending = ".log";
   std::vector<Recovered> out;
-  for (auto& [name, one] : wholes) {
-    if (look_only) {
-      out.push_back({.path = one.whole.path.data(), .put = "", .why = "nobody has tried yet"});
+  std::map<std::string, Logged> wholes;  // by what logs of one file have alike
+  for (const std::string& name : list_folder(folder).value_or(std::vector<std::string>())) {
+    const Source source = open_source(fmt::format("{}/{}", folder, name));
+    if (!name.ends_with(ending) || !is_log(source)) {
       continue;
     }
-    out.push_back(gather(one.whole, one.sources, UniqueFd(), true, false));
-    for (const Source& source : one.sources) {
-      if (out.back().outcome != Outcome::failed) {
-        unlink(source.data.c_str());
-        unlink((source.data + ".log").c_str());
-      }
+    std::string data = source.data.substr(0, source.data.size() - ending.size());
+    const auto bytes = read_log(source);
+    auto log = bytes ? parse_part_log(*bytes) : Result<PartLog>(bytes.error());
+    if (!log) {
+      out.push_back({.path = std::move(data), .put = folder, .why = log.error().text()});
+    } else if (access(log->head.run.data(), F_OK) != 0) {  // else its run still has it
+      const LogHead& head = log->head;
+      Logged& one = wholes[fmt::format("{} {} {}", head.run.data(), head.whole, head.generation)];
+      add_part(one, std::move(data), std::move(*log));
     }
+  }
+  for (auto& [name, one] : wholes) {
+    out.push_back(look_only
+                      ? Recovered{.path = one.whole.path.data(), .put = "", .why = "nobody has tried yet"}
+                      : gather_logged(one));
   }
   return out;
 }

@@ -281,7 +281,7 @@ std::string describe(const Recovered& one) {
     case Outcome::dropped:
       return fmt::format("{}: {}", what, one.why);
     case Outcome::moved:
-      return fmt::format("brought {} home", quote(one.path));
+      return fmt::format("brought {} home{}{}", quote(one.path), one.why.empty() ? "" : ", but ", one.why);
     case Outcome::stays:
       return fmt::format("{} is not a link to its data any more, which stays in {}", quote(one.path),
                          quote(one.put));

@@ -46,7 +46,7 @@ Result<Output> run(const Context& context) {
   }
   for (const Recovered& one : all) {
     if (look_only) {
-      out.text += fmt::format("{} bytes of {} at offset {}\n", one.bytes, one.path, one.offset);
+      out.text += fmt::format("{} bytes of {} at offset {}\n", one.bytes, escape(one.path), one.offset);
     }
     list.push_back(recovered_json(one));
   }
