@@ -123,7 +123,12 @@ Status check_stages(const std::vector<std::string>& stages_wanted) {
     }
     const bool keeps = stack.last_wants(SLUICE_SETTLE);
     const std::string_view changes = stage == nullptr ? "data" : stage->interference;
-    if (keeping != nullptr && (changes == "data" || keeps)) {
+    if (keeping != nullptr && keeps) {
+      return bad_input(
+          fmt::format("{} cannot stand below {}: both keep data back", name_of(spec), name_of(*keeping)),
+          "leave one of them out");
+    }
+    if (keeping != nullptr && changes == "data") {
       return bad_input(fmt::format("{} cannot stand below {}", name_of(spec), name_of(*keeping)),
                        "name the one that keeps data back last");
     }

@@ -104,6 +104,18 @@ void make_whole(std::vector<std::string>& stages) {
   }
 }
 
+// Stages of a plan that do not go with those that are given.
+Error clash(const StagePlan& planned, Error why) {
+  std::vector<std::string> chosen;
+  for (const StageChoice& choice : planned.stages) {
+    chosen.push_back(choice.stage.substr(0, choice.stage.find(':')));
+  }
+  return bad_input(fmt::format("the plan chose {} for these files, below what --stage names, and {}",
+                               join(chosen, " and "), why.what),
+                   "leave that --stage out, or say the stages of these files in the rule: stages = "
+                   "[\"stats\"]");
+}
+
 // What the rules and the plan say of stages, the strongest rule first, below those that all files pass.
 Result<std::vector<Stacked>> stacks_of_rules(const Rules& rules, const RunPlan& plan,
                                              const std::vector<std::string>& above) {
@@ -120,7 +132,8 @@ Result<std::vector<Stacked>> stacks_of_rules(const Rules& rules, const RunPlan& 
     }
     make_whole(stages);
     if (Status checked = check_stages(stages); !checked) {
-      return std::move(checked).error().within(rule->origin);
+      Error error = std::move(checked).error();
+      return (planned == nullptr ? std::move(error) : clash(*planned, std::move(error))).within(rule->origin);
     }
     out.push_back({.files = rule->glob, .stages = std::move(stages)});
   }
