@@ -7,15 +7,10 @@
 
 #include <cstring>
 
+#include "base/clock.h"
+
 // Bare system calls: in a program these are calls of Sluice's, which pass no stage.
 namespace sluice {
-namespace {
-
-constexpr std::int64_t nanoseconds(const timespec& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
-}
-
-}  // namespace
 
 bool is_alive(const Buffer& buffer) {
   return buffer.process != 0 && process_start(buffer.process) == buffer.started;

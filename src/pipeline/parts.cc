@@ -13,6 +13,7 @@
 
 #include "pipeline/area.h"
 #include "pipeline/tell.h"
+#include "pipeline/write_at.h"
 
 // Bare system calls: in a program these are calls of Sluice's, which pass no stage.
 namespace sluice {
@@ -30,21 +31,6 @@ std::uint64_t hash_of(const void* bytes, std::size_t length) {
   return path_hash({static_cast<const char*>(bytes), length});
 }
 
-// All of it at an offset; 0 or errno.
-int put(int fd, const void* bytes, std::size_t length, std::uint64_t offset) {
-  const auto* at = static_cast<const char*>(bytes);
-  while (length > 0) {
-    const long done = syscall(SYS_pwrite64, fd, at, length, offset);
-    if (done <= 0) {
-      return done < 0 ? errno : EIO;
-    }
-    at += done;
-    offset += static_cast<std::uint64_t>(done);
-    length -= static_cast<std::size_t>(done);
-  }
-  return 0;
-}
-
 // Begins a log: 0 or errno.
 int put_head(const AreaParts& parts, const AreaPart& part, int fd) {
   const AreaWhole& whole = parts.wholes[part.whole];
@@ -56,7 +42,7 @@ int put_head(const AreaParts& parts, const AreaPart& part, int fd) {
   head.path = whole.path;
   std::memcpy(head.run.data(), this_area()->own_path.data(), head.run.size());
   head.check = check_of(head);
-  return put(fd, &head, sizeof head, 0);
+  return write_at(fd, &head, sizeof head, 0);
 }
 
 // What is noted goes behind what the log has; 0 or errno.
@@ -67,7 +53,7 @@ int put_pieces(AreaPart& part, int fd) {
     out[i].piece = part.pieces[i];
     out[i].check = check_of(out[i]);
   }
-  if (const int error = put(fd, out.data(), count * sizeof(LogPiece), part.logged); error != 0) {
+  if (const int error = write_at(fd, out.data(), count * sizeof(LogPiece), part.logged); error != 0) {
     return error;
   }
   // Whoever is killed between these has some twice, which is no matter.

@@ -13,6 +13,7 @@
 
 #include "pipeline/area.h"
 #include "pipeline/tell.h"
+#include "pipeline/write_at.h"
 
 // Bare system calls: in a program these are calls of Sluice's, which pass no stage.
 namespace sluice {
@@ -214,20 +215,6 @@ Pending* find(Area& area, std::uint32_t bucket, Meant meant, int most = most_wai
     nap();
   }
   return nullptr;
-}
-
-int write_all(Area& area, const Pending& file, int fd) {
-  const std::uint64_t length = file.length;
-  const auto* bytes = area.at<std::byte>(file.data);
-  std::uint64_t done = 0;
-  while (done < length) {
-    const long moved = syscall(SYS_pwrite64, fd, bytes + done, length - done, done);
-    if (moved <= 0 && errno != EINTR) {
-      return moved < 0 ? errno : EIO;
-    }
-    done += moved > 0 ? static_cast<std::uint64_t>(moved) : 0;
-  }
-  return 0;
 }
 
 // Whether a file is what somebody who was killed had begun to put down: the beginning of ours.
@@ -490,7 +477,7 @@ PutDown put_down(Area& area, Pending& file, int folder) {
   if ((file.mode & this_umask()) != 0) {
     syscall(SYS_fchmod, out.fd, file.mode);
   }
-  out.error = write_all(area, file, out.fd);
+  out.error = write_at(out.fd, area.at<std::byte>(file.data), file.length, 0);
   if (out.error != 0) {
     syscall(SYS_unlinkat, folder, out.beside ? out.name.data() : file.path() + file.name, 0);
     syscall(SYS_close, out.fd);

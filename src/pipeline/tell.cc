@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "pipeline/passing.h"
+
 // Bare system calls: in a program these are calls of Sluice's, which pass no stage.
 namespace sluice {
 namespace {
@@ -35,20 +37,14 @@ bool tell_keeper(const Area& area, const KeeperMessage& message, int passed) {
   std::memcpy(address.sun_path + 1, area.keeper_name.data(), length);
   KeeperMessage copy = message;
   iovec part{.iov_base = &copy, .iov_len = sizeof copy};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+  PassedFd room;
   msghdr header{};
   header.msg_name = &address;
   header.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   header.msg_iov = &part;
   header.msg_iovlen = 1;
   if (passed >= 0) {
-    header.msg_control = space;
-    header.msg_controllen = sizeof space;
-    cmsghdr* with = CMSG_FIRSTHDR(&header);
-    with->cmsg_level = SOL_SOCKET;
-    with->cmsg_type = SCM_RIGHTS;
-    with->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(with), &passed, sizeof passed);
+    pass(header, room, passed);
   }
   long sent = -1;
   for (int i = 0; i < sends && sent < 0; ++i) {

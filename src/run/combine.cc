@@ -12,9 +12,11 @@
 #include <set>
 #include <string>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "pipeline/area.h"
+#include "pipeline/write_at.h"
 #include "run/part_log.h"
 
 namespace sluice {
@@ -25,12 +27,6 @@ using Outcome = Recovered::Outcome;
 constexpr std::size_t at_once = std::size_t{8} << 20;  // bytes, written by one call
 constexpr int patience = 1000;                         // milliseconds, for somebody who writes to a part
 constexpr std::int64_t a_moment = 2 * std::int64_t{1000000000};  // in which a write that has begun is done
-
-std::int64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return time.tv_sec * std::int64_t{1000000000} + time.tv_nsec;
-}
 
 // A part, as whoever brings it together has it.
 struct Source {
@@ -50,22 +46,6 @@ Combined combine_sources(const std::vector<Source>& sources, std::uint64_t size)
     pieces.push_back(source.pieces);
   }
   return combine_pieces(pieces, size);
-}
-
-Status write_all(int fd, const char* bytes, std::size_t length, std::uint64_t offset) {
-  while (length > 0) {
-    const ssize_t done = pwrite(fd, bytes, length, static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) {
-      continue;
-    }
-    if (done <= 0) {
-      return Errno().fail("cannot write it");
-    }
-    bytes += done;
-    offset += static_cast<std::uint64_t>(done);
-    length -= static_cast<std::size_t>(done);
-  }
-  return {};
 }
 
 Status read_all(const Source& from, char* bytes, std::size_t length, std::uint64_t offset) {
@@ -94,7 +74,8 @@ Status write_extents(const Combined& combined, const std::vector<Source>& source
   const auto flush = [&]() -> Status {
     begins();
     const std::size_t length = std::exchange(filled, 0);
-    return write_all(fd, buffer.data(), length, base);
+    const int error = write_at(fd, buffer.data(), length, base);
+    return error == 0 ? Status() : fail(error, "cannot write it");
   };
   for (const auto& [begin, extent] : combined.extents) {
     for (std::uint64_t at = begin; at < extent.end;) {
@@ -275,13 +256,11 @@ Recovered to_beside(const Combined& combined, const std::vector<Source>& sources
 // As if the program had written it there: the time is that of the last write, or what somebody set since.
 void set_time(int fd, const std::vector<Source>& sources, const struct stat& before, const FileStamp& stamp) {
   timespec last = before.st_mtim;
-  const auto number = [](const timespec& time) {
-    return time.tv_sec * std::int64_t{1000000000} + time.tv_nsec;
-  };
-  if (number(last) == stamp.changed) {
+  if (nanoseconds(last) == stamp.changed) {
     for (const Source& source : sources) {
       struct stat found {};
-      if (source.fd && fstat(source.fd.get(), &found) == 0 && number(found.st_mtim) > number(last)) {
+      if (source.fd && fstat(source.fd.get(), &found) == 0 &&
+          nanoseconds(found.st_mtim) > nanoseconds(last)) {
         last = found.st_mtim;
       }
     }
@@ -315,7 +294,8 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
     return to_beside(combine_sources(sources, 0), sources, std::move(out), "the file was changed since");
   }
   const Combined combined = combine_sources(sources, static_cast<std::uint64_t>(before.st_size));
-  Status put = write_combined(combined, sources, fd.get(), [&] { whole.began = now(); });
+  Status put =
+      write_combined(combined, sources, fd.get(), [&] { whole.began = nanoseconds_of(CLOCK_REALTIME); });
   if (put) {
     set_time(fd.get(), sources, before, whole.stamp);
   }

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "pipeline/passing.h"
 
 namespace sluice {
 namespace {
@@ -68,12 +69,6 @@ Recovered about(const Pending& file) {
 std::size_t folders_to_hold() {
   rlimit limit{};
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? std::min(limit.rlim_cur / 4, most_folders) : 0;
-}
-
-std::int64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return static_cast<std::int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
 }  // namespace
@@ -181,19 +176,12 @@ void Lander::give(std::uint32_t number, const UniqueFd& socket) {
   }
   char byte = 0;
   iovec part{.iov_base = &byte, .iov_len = 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space = {};
+  PassedFd room;
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
   if (fd) {
-    header.msg_control = space.data();
-    header.msg_controllen = space.size();
-    cmsghdr* with = CMSG_FIRSTHDR(&header);
-    with->cmsg_level = SOL_SOCKET;
-    with->cmsg_type = SCM_RIGHTS;
-    with->cmsg_len = CMSG_LEN(sizeof(int));
-    const int number_passed = fd.get();
-    std::memcpy(CMSG_DATA(with), &number_passed, sizeof number_passed);
+    pass(header, room, fd.get());
   }
   [[maybe_unused]] const ssize_t sent = sendmsg(socket.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -205,7 +193,7 @@ std::vector<Recovered> Lander::land(Which which, bool tell_all) {
     files.emplace_back(FolderId{.device = file->device, .inode = file->inode}, file->changed, file);
   }
   std::sort(files.begin(), files.end());
-  const std::int64_t oldest = now() - age;
+  const std::int64_t oldest = nanoseconds_of(CLOCK_REALTIME) - age;
   std::vector<Recovered> out;
   std::mutex telling;
   std::atomic<std::size_t> next = 0;

@@ -20,6 +20,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "pipeline/write_at.h"
 #include "run/combine.h"
 #include "run/lander.h"
 #include "run/mover.h"
@@ -30,21 +31,6 @@ namespace sluice {
 namespace {
 
 using Outcome = Recovered::Outcome;
-
-// All of it, or errno.
-int write_at(int fd, const std::byte* bytes, std::uint64_t length, std::uint64_t offset) {
-  while (length > 0) {
-    const ssize_t done = pwrite(fd, bytes, length, static_cast<off_t>(offset));
-    if (done <= 0 && errno != EINTR) {
-      return done < 0 ? errno : EIO;
-    }
-    const auto moved = static_cast<std::uint64_t>(std::max<ssize_t>(done, 0));
-    bytes += moved;
-    length -= moved;
-    offset += moved;
-  }
-  return 0;
-}
 
 // Whether the file holds these bytes there already: whoever was killed while it wrote them had written them.
 bool is_there(int fd, const std::byte* bytes, std::uint64_t length, std::uint64_t offset) {

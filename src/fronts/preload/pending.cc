@@ -28,8 +28,9 @@ Area* area_with_pending() {
   return area != nullptr && has_pending(*area) ? area : nullptr;
 }
 
-// The kernel's own names of descriptors lead to the stand-ins.
-bool is_kernels(const char* path) {
+// The kernel's own names of descriptors lead to the stand-ins. Others of the kernel's names need nothing put
+// down.
+bool may_name_descriptor(const char* path) {
   return std::strncmp(path, "/proc/", 6) == 0 ||
          (std::strncmp(path, "/dev/", 5) == 0 && std::strncmp(path, "/dev/shm/", 9) != 0);
 }
@@ -134,7 +135,7 @@ void put_down_name(int folder, const char* path) {
     return;
   }
   const int saved = errno;
-  if (is_kernels(path)) {
+  if (may_name_descriptor(path)) {
     put_down_all();
     settle_all(SLUICE_SETTLE_SHARE);
     errno = saved;
@@ -163,8 +164,9 @@ void put_down_name(int folder, const char* path) {
 
 bool describe_name(int folder, const char* path, struct stat& out) {
   Area* area = area_with_pending();
-  Pending* file =
-      area == nullptr || path == nullptr || is_kernels(path) ? nullptr : find_named(*area, folder, path);
+  Pending* file = area == nullptr || path == nullptr || may_name_descriptor(path)
+                      ? nullptr
+                      : find_named(*area, folder, path);
   if (file == nullptr) {
     return false;
   }

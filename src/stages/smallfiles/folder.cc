@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/clock.h"
 #include "pipeline/tell.h"
 
 namespace sluice {
@@ -35,16 +36,6 @@ Known& row_of(const struct stat& found) {
 bool is(const Known& known, const struct stat& found) {
   return known.inode.load(std::memory_order_acquire) == found.st_ino &&
          known.device.load(relaxed) == found.st_dev;
-}
-
-std::int64_t change_time(const struct stat& found) {
-  return static_cast<std::int64_t>(found.st_ctim.tv_sec) * 1000000000 + found.st_ctim.tv_nsec;
-}
-
-std::int64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return static_cast<std::int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
 bool is_local(const Area& area, int fd) {
@@ -109,20 +100,20 @@ bool is_good_folder(const Area& area, const char* path, const struct stat& found
 
 bool is_known_empty(const char* path, const struct stat& found) {
   Known& known = row_of(found);
-  const std::int64_t changed = change_time(found);
+  const std::int64_t changed = nanoseconds(found.st_ctim);
   std::int64_t empty = known.empty.load(std::memory_order_acquire);
   if (!is(known, found) || !known.local.load(relaxed) || empty < 0) {
     return false;
   }
   if (empty == 0) {
     // What changes in the same moment as this look could not be told from nothing.
-    if (now() - changed < tick) {
+    if (nanoseconds_of(CLOCK_REALTIME) - changed < tick) {
       return false;
     }
     empty = is_empty(path, found) ? changed : -1;
     struct stat again {};
     if (empty > 0 &&
-        (syscall(SYS_newfstatat, AT_FDCWD, path, &again, 0) != 0 || change_time(again) != changed)) {
+        (syscall(SYS_newfstatat, AT_FDCWD, path, &again, 0) != 0 || nanoseconds(again.st_ctim) != changed)) {
       return false;
     }
     if (is(known, found)) {

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/clock.h"
 #include "pipeline/area.h"
 #include "pipeline/parameters.h"
 #include "pipeline/pool.h"
@@ -87,10 +88,9 @@ struct Open {
 };
 Pool<Open, 4096> opens;
 
+// As the kernel stamps files.
 std::int64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &time);
-  return static_cast<std::int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
+  return nanoseconds_of(CLOCK_REALTIME_COARSE);
 }
 
 // Whether the text of a path names what the kernel would find: a component ".." may follow a link.

@@ -2,8 +2,8 @@
 // in memory that the run shares, so that nothing is lost when the program is killed.
 #include <atomic>
 #include <bit>
-#include <ctime>
 
+#include "base/clock.h"
 #include "pipeline/area.h"
 #include "pipeline/heard.h"
 #include "pipeline/pool.h"
@@ -32,9 +32,7 @@ char no_row = 0;
 Pool<Seen, 4096> pool;
 
 std::uint64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1000000000 + static_cast<std::uint64_t>(time.tv_nsec);
+  return static_cast<std::uint64_t>(nanoseconds_of(CLOCK_MONOTONIC));
 }
 
 void count_request(Seen* seen, AreaFile& row, const sluice_activity& activity) {

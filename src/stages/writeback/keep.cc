@@ -19,6 +19,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/clock.h"
 #include "pipeline/tell.h"
 
 namespace sluice::writeback {
@@ -130,8 +131,7 @@ bool stamp_file(Buffer& buffer, int fd) {
   buffer.stamp = stamp_of(fd, good);
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  const std::int64_t time = static_cast<std::int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
-  if (!good || time - buffer.stamp.changed > tick) {
+  if (!good || nanoseconds(now) - buffer.stamp.changed > tick) {
     return good;
   }
   const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, now};
@@ -139,7 +139,7 @@ bool stamp_file(Buffer& buffer, int fd) {
     return false;
   }
   buffer.stamp = stamp_of(fd, good);
-  return good && buffer.stamp.changed == time;
+  return good && buffer.stamp.changed == nanoseconds(now);
 }
 
 // A child goes on with what its parent, who has ended, had kept back: somebody must be looked after.
