@@ -19,6 +19,7 @@
 #include "fronts/preload/hints.h"
 #include "fronts/preload/pending.h"
 #include "pipeline/area.h"
+#include "pipeline/line.h"
 #include "pipeline/pool.h"
 #include "stages/registry.h"
 
@@ -300,12 +301,7 @@ bool absolute_path(int folder, const char* path, char (&out)[longest_path]) {
 }
 
 void say(const char* what, const char* why) {
-  char line[1024];
-  const int length = std::snprintf(line, sizeof line, "sluice: %s: %s\n", what, why);
-  if (length > 0) {
-    [[maybe_unused]] const ssize_t done =
-        real.write(STDERR_FILENO, line, std::min(static_cast<std::size_t>(length), sizeof line - 1));
-  }
+  Line().add(what).add(": ").escape(why).say();
 }
 
 std::int64_t act(File& file, sluice_activity& activity) {

@@ -12,9 +12,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
+#include "pipeline/line.h"
 #include "pipeline/tell.h"
 
 namespace sluice {
@@ -133,14 +133,9 @@ int fetch_lent(const Area& area, Pending& file) {
 }
 
 void say_beside(const char* path, const char* name) {
-  char line[4096 + 512];
-  const int length = std::snprintf(
-      line, sizeof line, "sluice: somebody else has made %s meanwhile; the program's is beside it as %s\n",
-      path, name);
-  if (length > 0) {
-    [[maybe_unused]] const long told =
-        syscall(SYS_write, STDERR_FILENO, line, std::min(static_cast<std::size_t>(length), sizeof line - 1));
-  }
+  Line line;
+  line.add("somebody else has made ").quote(path);
+  line.add(" meanwhile; the program's is beside it as ").quote(name).say();
 }
 
 }  // namespace sluice
