@@ -51,7 +51,7 @@ struct alignas(64) Buffer {
   std::atomic<bool> retired = false;  // never again
   bool readable = false;
   bool leased = false;
-  std::atomic<std::uint32_t> held = 0;  // the keeper has a duplicate of the open file
+  std::atomic<std::uint32_t> held = 0;  // 2 = the keeper has a duplicate of the open file; 1 = it is to
   pid_t process = 0;
   std::uint64_t started = 0;  // of the process, as the kernel counts
   std::uint64_t device = 0;

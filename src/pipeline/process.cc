@@ -165,6 +165,11 @@ std::uint64_t process_start(pid_t id) {
   return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
 }
 
+bool is_stopped(pid_t id) {
+  char text[1024];
+  return read_stat(id, text, sizeof text) != 0 && text[1] == 'T';
+}
+
 std::uint64_t process_space() {
   struct stat found {};
   return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &found, 0) == 0 ? found.st_ino : 0;

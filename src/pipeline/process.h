@@ -26,6 +26,8 @@ void begin_process();
 
 // When a process was started, in the kernel's ticks; 0 where there is none, or it has ended.
 std::uint64_t process_start(pid_t process);
+// Whether somebody has stopped it (SIGSTOP): it lives, and does nothing.
+bool is_stopped(pid_t process);
 // In which numbers of processes mean the same.
 std::uint64_t process_space();
 

@@ -26,6 +26,7 @@ namespace sluice {
 namespace {
 
 constexpr int soon = 1;          // milliseconds until somebody who has a lock is asked again
+constexpr int later = 100;       // until a process of which nobody tells us is looked for
 constexpr double patience = 10;  // seconds, at the end
 
 UniqueFd own_socket(const std::string& name) {
@@ -38,6 +39,10 @@ UniqueFd own_socket(const std::string& name) {
   const bool good = out && bind(out.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
                     setsockopt(out.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0;
   return good ? std::move(out) : UniqueFd();
+}
+
+void wake(Buffer& buffer) {
+  syscall(SYS_futex, &buffer.held, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace
@@ -84,10 +89,12 @@ void Keeper::serve() {
                                {.fd = socket_.get(), .events = POLLIN, .revents = 0},
                                {.fd = signals_.get(), .events = POLLIN, .revents = 0},
                                {.fd = poke_.get(), .events = POLLIN, .revents = 0}};
+    int most = -1;
     for (const auto& [process, fd] : watched_) {
       all.push_back({.fd = fd.get(), .events = POLLIN, .revents = 0});
+      most = fd ? most : later;
     }
-    if (poll(all.data(), all.size(), broken_.empty() ? -1 : soon) < 0 && errno != EINTR) {
+    if (poll(all.data(), all.size(), broken_.empty() ? most : soon) < 0 && errno != EINTR) {
       return;
     }
     receive();
@@ -161,7 +168,6 @@ void Keeper::take(const KeeperMessage& message, UniqueFd fd) {
   if (message.buffer >= area_.all_buffers().size()) {
     return;
   }
-  const Buffer& buffer = area_.all_buffers()[message.buffer];
   if (message.kind == KeeperMessage::home) {
     mover_.wake();
     return;
@@ -181,11 +187,25 @@ void Keeper::take(const KeeperMessage& message, UniqueFd fd) {
     let_go(message.buffer);
     return;
   }
-  if (message.kind == KeeperMessage::hold && fd && buffer.generation == message.generation &&
-      buffer.held != 0) {
-    held_[message.buffer] = {.fd = std::move(fd), .generation = message.generation};
+  if (message.kind == KeeperMessage::hold) {
+    hold(message, std::move(fd));
   }
   watch(message.process);
+}
+
+// Without a descriptor where we have too many already: then it is refused.
+void Keeper::hold(const KeeperMessage& message, UniqueFd fd) {
+  Buffer& buffer = area_.all_buffers()[message.buffer];
+  std::uint32_t asked = 1;
+  if (buffer.generation == message.generation && buffer.held.compare_exchange_strong(asked, fd ? 2 : 0)) {
+    if (fd) {
+      if (fcntl(fd.get(), F_GETLEASE) != F_WRLCK) {
+        broken_.insert(message.buffer);  // we were told before we knew of what
+      }
+      held_[message.buffer] = {.fd = std::move(fd), .generation = message.generation};
+    }
+    wake(buffer);
+  }
 }
 
 void Keeper::let_go(std::uint32_t index) {
@@ -193,7 +213,7 @@ void Keeper::let_go(std::uint32_t index) {
   broken_.erase(index);
   Buffer& buffer = area_.all_buffers()[index];
   buffer.held = 0;
-  syscall(SYS_futex, &buffer.held, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+  wake(buffer);
 }
 
 void Keeper::watch(pid_t process) {
@@ -201,7 +221,7 @@ void Keeper::watch(pid_t process) {
     return;
   }
   UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-  if (fd) {
+  if (fd || errno != ESRCH) {
     watched_.emplace(process, std::move(fd));
   } else {
     write_all_of(process);  // it has ended already
@@ -276,7 +296,7 @@ void Keeper::look_for_dead() {
   std::vector<pid_t> dead;
   for (const auto& [process, fd] : watched_) {
     pollfd one{.fd = fd.get(), .events = POLLIN, .revents = 0};
-    if (poll(&one, 1, 0) == 1) {
+    if (fd ? poll(&one, 1, 0) == 1 : process_start(process) == 0) {
       dead.push_back(process);
     }
   }

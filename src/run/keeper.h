@@ -46,6 +46,7 @@ class Keeper {
   void break_all();
   // Whether it is done with.
   bool retire(std::uint32_t index, int patience);
+  void hold(const struct KeeperMessage& message, UniqueFd fd);
   void let_go(std::uint32_t index);
   void watch(pid_t process);
   void write_all_of(pid_t process);
@@ -63,8 +64,8 @@ class Keeper {
   Snapshots snapshots_;
   std::thread thread_;
   std::map<std::uint32_t, Held> held_;
-  std::map<pid_t, UniqueFd> watched_;
-  std::set<std::uint32_t> broken_;  // leases that somebody waits for
+  std::map<pid_t, UniqueFd> watched_;  // without a descriptor where there was none left
+  std::set<std::uint32_t> broken_;     // leases that somebody waits for
   std::vector<Recovered> odd_;
 };
 

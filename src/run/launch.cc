@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +85,15 @@ class Signals {
   _exit(127);
 }
 
+// We may have a duplicate of each file that the program has open; its own limit is what it was.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
 int wait_for(pid_t pid, const std::function<void()>& before_stop) {
   int status = 0;
   for (;;) {
@@ -161,6 +171,7 @@ Result<Ended> launch(const std::vector<std::string>& command,
   if (pid < 0) {
     return trouble.fail("cannot start another process");
   }
+  raise_descriptor_limit();
   writing = UniqueFd();
   Ended out;
   if (attendant != nullptr) {

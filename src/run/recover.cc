@@ -215,8 +215,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd) {
     // Nobody else could open it without our knowing; only who forced the lease may have changed it.
     const FileStamp now = stamp_of(fd, good);
     const bool leased = fcntl(fd, F_GETLEASE) == F_WRLCK;
-    if (leased || (good && now.size == buffer.stamp.size && now.changed == buffer.stamp.changed) ||
-        area.over != 0 || is_alive(buffer)) {
+    if (leased || (good && now.size == buffer.stamp.size && now.changed == buffer.stamp.changed)) {
       return to_file(area, buffer, std::move(out), fd);
     }
   }

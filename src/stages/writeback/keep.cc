@@ -29,6 +29,8 @@ namespace {
 constexpr std::uint64_t farthest = std::uint64_t{1} << 43;  // beyond it file systems say no at once
 constexpr std::uint32_t poor_writes = 4;                    // fewer in one go are not worth it
 constexpr std::uint32_t most_poor = 8;                      // times, and it is left alone for a while
+constexpr int answer_tenths = 10;                           // of a second: so long the keeper is waited for
+constexpr int leave_tenths = 100;
 constexpr std::int64_t tick = 10000000;  // nanoseconds in which a file system may not tell two writes apart
 
 int control(int fd, int command, long argument) {
@@ -157,14 +159,40 @@ void adopt(Area& area, Buffer& buffer) {
               -1);
 }
 
-// Without a keeper nobody hears that another opened the file; after a while it may have, and have changed it.
-bool is_still_ours(const Area& area, const Buffer& buffer, int fd) {
-  if (buffer.level != Level::strict || control(fd, F_GETLEASE, 0) == F_WRLCK || keeper_lives(area)) {
+bool is_leased(int fd) {
+  return control(fd, F_GETLEASE, 0) == F_WRLCK;
+}
+
+// Where nobody has written in time for who wants to open the file, the kernel has let that one in.
+bool is_still_ours(const Buffer& buffer, int fd) {
+  if (buffer.level != Level::strict || is_leased(fd)) {
     return true;
   }
   bool good = false;
   const FileStamp now = stamp_of(fd, good);
   return good && now.size == buffer.stamp.size && now.changed == buffer.stamp.changed;
+}
+
+// Until the keeper has changed `held`, for so many tenths of a second; one that is stopped is not waited for.
+void wait_for_keeper(const Area& area, const Buffer& buffer, std::uint32_t held, int most) {
+  for (int i = 0; i < most && buffer.held == held && (i == 0 || keeper_lives(area)); ++i) {
+    const timespec patience{.tv_sec = 0, .tv_nsec = 100000000};
+    if (syscall(SYS_futex, &buffer.held, FUTEX_WAIT, held, &patience, nullptr, 0) != 0 &&
+        errno == ETIMEDOUT && is_stopped(area.keeper)) {
+      return;
+    }
+  }
+}
+
+// Gives it to the keeper, who has it when this returns, or never: without it nobody could write for who
+// waits.
+bool is_held(const Area& area, Buffer& buffer, const KeeperMessage& message, int fd) {
+  buffer.held = 1;
+  if (tell_keeper(area, message, fd)) {
+    wait_for_keeper(area, buffer, 1, answer_tenths);
+  }
+  std::uint32_t asked = 1;
+  return !buffer.held.compare_exchange_strong(asked, 0) && asked == 2;
 }
 
 }  // namespace
@@ -203,16 +231,11 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
                         .process = this_process().id};
   bool good = head.path[0] == '/' && stamp_file(buffer, fd);
   if (good && settings.level == Level::strict) {
-    good = mount != nullptr && take_lease(area, fd);
-    buffer.leased = good;
-    buffer.held = good ? 1 : 0;
+    buffer.leased = mount != nullptr && take_lease(area, fd);
     message.kind = KeeperMessage::hold;
+    good = buffer.leased && is_held(area, buffer, message, fd);
   } else {
-    good = good && is_only_open(fd, found);
-  }
-  if (good && !tell_keeper(area, message, settings.level == Level::strict ? fd : -1)) {
-    buffer.held = 0;
-    good = false;
+    good = good && is_only_open(fd, found) && tell_keeper(area, message, -1);
   }
   if (!good) {
     disengage(area, buffer, fd);
@@ -252,8 +275,18 @@ bool begin_extent(Area& area, Buffer& buffer, int fd, std::uint64_t offset) {
   return true;
 }
 
+void stamp_again(Buffer& buffer, int fd) {
+  const FileStamp before = buffer.stamp;
+  if (buffer.leased && (!stamp_file(buffer, fd) || !is_leased(fd))) {
+    buffer.stamp = before;
+  }
+}
+
 int write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
   const std::uint64_t length = buffer.length.load(std::memory_order_relaxed);
+  if (length > 0 && !is_still_ours(buffer, about.descriptor)) {
+    return EIO;  // it stays where it is, for `sluice recover`
+  }
   std::uint64_t done = 0;
   while (done < length) {
     sluice_activity one = about;
@@ -275,10 +308,8 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
   if (buffer.length.load(std::memory_order_relaxed) == 0) {
     return 0;
   }
-  if (!is_still_ours(area, buffer, about.descriptor)) {
-    return EIO;  // it stays where it is, for `sluice recover`
-  }
   if (const int error = write_copy(area, buffer, about, next); error != 0) {
+    stamp_again(buffer, about.descriptor);
     return error;
   }
   area.count_flush(buffer);
@@ -313,10 +344,7 @@ void disengage(Area& area, Buffer& buffer, int fd) {
                               .generation = buffer.generation,
                               .process = buffer.process};
   if (buffer.held != 0 && tell_keeper(area, message, -1)) {
-    while (buffer.held != 0 && keeper_lives(area)) {
-      const timespec patience{.tv_sec = 0, .tv_nsec = 100000000};
-      syscall(SYS_futex, &buffer.held, FUTEX_WAIT, 1, &patience, nullptr, 0);
-    }
+    wait_for_keeper(area, buffer, 2, leave_tenths);
   }
   buffer.held = 0;
   area.give_block_back(buffer);
