@@ -121,7 +121,7 @@ void clear(Buffer& buffer) {
   buffer.base = 0;
   buffer.end = 0;
   buffer.position = -1;
-  buffer.nested = -1;
+  buffer.disturbed = false;
   buffer.wait = 0;
   buffer.poor = 0;
   buffer.retired = false;

@@ -40,15 +40,17 @@ struct alignas(64) Buffer {
   std::atomic<std::uint64_t> length = 0;      // bytes kept back
   std::uint64_t base = 0;                     // where they belong
   std::uint64_t end = 0;                      // so far they may reach
-  std::atomic<std::int64_t> position = -1;    // of the open file; -1 = the kernel's is right
+  std::atomic<std::int64_t> position =
+      -1;                                 // of the open file; below 0 = the kernel's is right, and a handler
+                                          // that has moved that in the middle of something makes it less
+  std::atomic<std::uintptr_t> frame = 0;  // where on its stack the thread took the lock; 0 = not said yet
 
-  std::atomic<std::int64_t> nested = -1;  // where a signal's handler wrote in the middle of something
-  std::atomic<std::int64_t> nested_end = 0;
   std::uint32_t wait = 0;             // so many small writes before it is tried again
   std::uint32_t poor = 0;             // times in a row that it was not worth it
   std::uint32_t align = block_bytes;  // where writes end best
   Level level = Level::strict;
-  std::atomic<bool> retired = false;  // never again
+  std::atomic<bool> retired = false;    // never again
+  std::atomic<bool> disturbed = false;  // a handler wrote to the file in the middle of something
   bool readable = false;
   bool leased = false;
   std::atomic<std::uint32_t> held = 0;  // 2 = the keeper has a duplicate of the open file; 1 = it is to
@@ -111,6 +113,7 @@ inline Locked lock_buffer(Buffer& buffer, pid_t thread, int patience = 0) {
   return take_lock(buffer.lock, thread, patience);
 }
 inline void unlock_buffer(Buffer& buffer) {
+  buffer.frame.store(0, std::memory_order_relaxed);
   give_lock_back(buffer.lock);
 }
 

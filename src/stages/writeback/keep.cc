@@ -128,7 +128,7 @@ bool within_limit(std::uint64_t end) {
 }
 
 // A time that no write of another can be given by a clock that ticks; the file stands as it says then.
-bool stamp_file(Buffer& buffer, int fd) {
+bool try_stamp(Buffer& buffer, int fd) {
   bool good = false;
   buffer.stamp = stamp_of(fd, good);
   timespec now{};
@@ -142,6 +142,15 @@ bool stamp_file(Buffer& buffer, int fd) {
   }
   buffer.stamp = stamp_of(fd, good);
   return good && buffer.stamp.changed == nanoseconds(now);
+}
+
+bool stamp_file(Buffer& buffer, int fd) {
+  bool good = false;
+  do {
+    buffer.disturbed = false;
+    good = try_stamp(buffer, fd);
+  } while (buffer.disturbed);
+  return good;
 }
 
 // A child goes on with what its parent, who has ended, had kept back: somebody must be looked after.
@@ -280,6 +289,7 @@ void stamp_again(Buffer& buffer, int fd) {
   if (buffer.leased && (!stamp_file(buffer, fd) || !is_leased(fd))) {
     buffer.stamp = before;
   }
+  buffer.disturbed = true;
 }
 
 int write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next) {

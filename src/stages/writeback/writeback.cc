@@ -2,6 +2,7 @@
 // back is in memory that outlives the program, and goes into the file when anybody else would see that it is
 // missing (pipeline/buffers.h, docs/promises.md).
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -62,8 +63,50 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
   return 0;
 }
 
-// Where on the stack this thread took a lock.
+// Where on the stack this thread took a lock last, or is about to.
 __attribute__((tls_model("initial-exec"))) thread_local constinit std::uintptr_t locked_frame = 0;
+
+// Whether the call that has a lock of this thread is gone, because a handler jumped out of it. Addresses tell
+// that on one stack alone: a handler may have another.
+bool is_gone(std::uintptr_t holder, std::uintptr_t frame) {
+  stack_t other{};
+  const bool known = syscall(SYS_sigaltstack, nullptr, &other) == 0 && (other.ss_flags & SS_DISABLE) == 0;
+  const auto is_there = [&](std::uintptr_t at) {
+    return known && at - reinterpret_cast<std::uintptr_t>(other.ss_sp) < other.ss_size;
+  };
+  return is_there(holder) == is_there(frame) ? frame >= holder : is_there(holder);
+}
+
+// `already` in a signal's handler that interrupted the call that has it.
+[[gnu::always_inline]] inline Locked lock_here(Buffer& buffer) {
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const std::uintptr_t before = locked_frame;
+  locked_frame = frame;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (lock_buffer(buffer, this_thread()) == Locked::already) [[unlikely]] {
+    const std::uintptr_t holder = buffer.frame.load(relaxed);
+    if (!is_gone(holder != 0 ? holder : before, frame)) {
+      locked_frame = before;
+      return Locked::already;
+    }
+  }
+  buffer.frame.store(frame, relaxed);
+  return Locked::yes;
+}
+
+// For what only a handler of this thread can change meanwhile: without a lock on the bus.
+bool replace(std::atomic<std::int64_t>& value, std::int64_t expected, std::int64_t wanted) {
+#ifdef __x86_64__
+  bool done = false;
+  asm volatile("cmpxchgq %[wanted], %[value]"
+               : "=@ccz"(done), [value] "+m"(value), "+a"(expected)
+               : [wanted] "r"(wanted)
+               : "memory");
+  return done;
+#else
+  return value.compare_exchange_strong(expected, wanted, relaxed);
+#endif
+}
 
 // A buffer and its generation in the space of a pointer; null = nothing is ever kept back of this file.
 struct Kept {
@@ -103,42 +146,42 @@ struct Call {
   void hand_position_back() const { writeback::hand_position_back(buffer, activity, next); }
   // The file's position, which is ours from now on; -1 where it has none.
   [[nodiscard]] std::int64_t position() const {
-    if (buffer.position.load(relaxed) < 0) {
+    std::int64_t known = buffer.position.load(relaxed);
+    while (known < 0) {
       sluice_activity ask = activity;
       ask.operation = SLUICE_SEEK;
       ask.offset = 0;
       ask.flags = SEEK_CUR;
-      // Ours first, and then a look whether a handler has moved the kernel's before that.
-      const std::int64_t before = next->act(next, &ask);
-      std::int64_t known = -1;
-      buffer.position.compare_exchange_strong(known, before, relaxed);
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      ask.offset = 0;
-      known = before;
-      buffer.position.compare_exchange_strong(known, next->act(next, &ask), relaxed);
+      const std::int64_t found = next->act(next, &ask);
+      if (found < 0 || replace(buffer.position, known, found)) {
+        return found;
+      }
+      known = buffer.position.load(relaxed);  // a handler has moved the kernel's meanwhile
     }
-    return buffer.position.load(relaxed);
+    return known;
   }
-  // Passes it on where the file's position is ours: with an offset, and moves it. The place is taken first: a
-  // handler that comes meanwhile goes on behind it.
+  // Takes the place from there to the end of the call: a handler that comes after it goes on behind. False
+  // where one came before.
+  [[nodiscard]] bool take_place(std::int64_t at) const {
+    return replace(buffer.position, at, at + static_cast<std::int64_t>(activity.length));
+  }
+  // Passes it on where the file's position is ours: with an offset, and moves it.
   [[nodiscard]] std::int64_t pass_at_position() const {
-    const std::int64_t at = buffer.position.load(relaxed);
-    if (!here() || at < 0) {
-      return pass();
-    }
-    const std::int64_t end = at + static_cast<std::int64_t>(activity.length);
-    buffer.position.store(end, relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    std::int64_t at = 0;
+    do {
+      at = buffer.position.load(relaxed);
+      if (!here() || at < 0) {
+        return pass();
+      }
+    } while (!take_place(at));
     activity.offset = at;
     const std::int64_t result = pass();
     activity.offset = SLUICE_AT_POSITION;
-    moved_to(end, at + std::max<std::int64_t>(result, 0));
+    moved_to(at + static_cast<std::int64_t>(activity.length), at + std::max<std::int64_t>(result, 0));
     return result;
   }
   // The position that was taken is not reached, unless somebody has gone on from it.
-  void moved_to(std::int64_t taken, std::int64_t reached) const {
-    buffer.position.compare_exchange_strong(taken, reached, relaxed);
-  }
+  void moved_to(std::int64_t taken, std::int64_t reached) const { replace(buffer.position, taken, reached); }
 };
 
 // Puts bytes where they belong, as far as the extent reaches; how many.
@@ -167,17 +210,10 @@ std::int64_t claim(const Call& call) {
   if (!call.here()) {
     return call.activity.offset;
   }
-  const std::int64_t at = call.position();
-  if (at >= 0) {
-    call.buffer.position.store(at + static_cast<std::int64_t>(call.activity.length), relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    // A handler that came between those two lines wrote at the same place.
-    if (call.buffer.nested.load(relaxed) == at) [[unlikely]] {
-      call.buffer.position.store(call.buffer.nested_end.load(relaxed), relaxed);
-      call.buffer.nested.store(-1, relaxed);
-      return claim(call);
-    }
-  }
+  std::int64_t at = 0;
+  do {
+    at = call.position();
+  } while (at >= 0 && !call.take_place(at));
   return at;
 }
 
@@ -268,11 +304,11 @@ std::int64_t read_kept(const Call& call) {
   }
   const auto offset = static_cast<std::uint64_t>(at);
   if (at >= 0 && offset >= buffer.base && offset + call.activity.length <= buffer.base + kept) {
+    if (call.here() && !call.take_place(at)) {
+      return read_kept(call);
+    }
     std::memcpy(call.activity.data, call.area.bytes_of(buffer) + (offset - buffer.base),
                 call.activity.length);
-    if (call.here()) {
-      call.moved_to(at, at + static_cast<std::int64_t>(call.activity.length));
-    }
     return call.done(static_cast<std::int64_t>(call.activity.length));
   }
   const bool below = at >= 0 && offset + call.activity.length <= buffer.base &&
@@ -292,8 +328,7 @@ std::int64_t seek_kept(const Call& call) {
     if (to < 0) {
       return call.fail(EINVAL);
     }
-    call.buffer.position.store(to, relaxed);
-    return call.done(to);
+    return replace(call.buffer.position, position, to) ? call.done(to) : seek_kept(call);
   }
   [[maybe_unused]] const int later = call.flush();
   call.hand_position_back();
@@ -382,6 +417,9 @@ std::int64_t act_nested(const Call& call, std::uint32_t generation) {
   if (buffer.block == 0 || buffer.generation.load(relaxed) != generation) {
     return call.pass();
   }
+  if (const std::int64_t position = buffer.position.load(relaxed); position < 0) {
+    buffer.position.store(position - 1, relaxed);  // whoever is about to take the kernel's asks again
+  }
   if (call.activity.operation != SLUICE_WRITE || call.activity.data == nullptr) {
     write_copy(call.area, buffer, call.activity, call.next);
     return call.activity.operation == SLUICE_SEEK ? seek_kept(call) : call.pass_at_position();
@@ -389,10 +427,12 @@ std::int64_t act_nested(const Call& call, std::uint32_t generation) {
   if (call.here() && buffer.position.load(relaxed) < 0) {
     return call.pass();  // the kernel's position is right, and it is used
   }
-  const bool moves = call.here();
-  const std::int64_t at = moves ? buffer.position.load(relaxed) : call.activity.offset;
-  call.activity.offset = at;
-  const std::int64_t result = call.pass();
+  const std::int64_t at = claim(call);
+  sluice_activity placed = call.activity;
+  placed.offset = at;
+  const std::int64_t result = end_write(call, at, call.next->act(call.next, &placed));
+  call.activity.error = placed.error;
+  call.activity.result = result;
   if (result > 0) {
     // The extent may be written later: it gets the same bytes.
     const auto first = std::max(static_cast<std::uint64_t>(at), buffer.base);
@@ -403,12 +443,7 @@ std::int64_t act_nested(const Call& call, std::uint32_t generation) {
           static_cast<const std::byte*>(call.activity.data) + (first - static_cast<std::uint64_t>(at)),
           last - first);
     }
-    if (moves) {
-      buffer.position.store(at + result, relaxed);
-      buffer.nested_end.store(at + result, relaxed);
-      std::int64_t none = -1;  // of several handlers the first one's place may have been taken for ours
-      buffer.nested.compare_exchange_strong(none, at, relaxed);
-    }
+    stamp_again(buffer, call.activity.descriptor);
   }
   return result;
 }
@@ -434,7 +469,7 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
 // The last descriptor of this process. Another may still have the file, then it stays that one's.
 std::int64_t close_file(const Call& call, std::uint32_t generation) {
   Buffer& buffer = call.buffer;
-  const Locked locked = lock_buffer(buffer, this_thread());
+  const Locked locked = lock_here(buffer);
   const bool ours = buffer.generation.load(relaxed) == generation && buffer.process == this_process().id;
   int error = 0;
   if (ours && locked == Locked::yes) {
@@ -481,17 +516,13 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
       (activity->operation == SLUICE_READ || buffer.retired.load(relaxed)) && !call.here()) {
     return call.pass();
   }
-  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  if (lock_buffer(buffer, this_thread()) == Locked::already && frame < locked_frame) {
+  if (lock_here(buffer) == Locked::already) {
     return act_nested(call, kept.generation);
   }
-  // Who had the lock and was above us on the stack is gone: a handler jumped out of it.
-  locked_frame = frame;
   if (buffer.generation.load(relaxed) != kept.generation || buffer.retired.load(relaxed)) {
     unlock_buffer(buffer);
     return call.pass();
   }
-  buffer.nested.store(-1, relaxed);
   const bool engaged = buffer.block.load(relaxed) != 0 || is_worth_it(call);
   if (!engaged && !call.here() && activity->operation != SLUICE_SEEK) {
     unlock_buffer(buffer);
