@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "pipeline/process.h"
 
 namespace sluice {
 namespace {
@@ -25,12 +26,13 @@ constexpr std::array passed_on = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SI
 constexpr std::array shared = {SIGINT, SIGQUIT};
 
 std::atomic<pid_t> child = 0;
+std::atomic<pid_t> watcher = -1;  // of a program that is stopped
 
 void pass_on(int signal, siginfo_t* info, void*) {
   // A terminal's reach the whole group, the program's own are no news to it. One that somebody sends to the
   // group it gets twice: nothing tells those from one that was meant for us.
   const pid_t to = child.load();
-  if (to > 0 && info->si_code <= 0 && info->si_pid != to) {
+  if (to > 0 && info->si_code <= 0 && info->si_pid != to && info->si_pid != watcher.load()) {
     kill(to, signal);
   }
 }
@@ -94,6 +96,33 @@ void raise_descriptor_limit() {
   }
 }
 
+// Stops us until somebody lets us go on, or the program alone: a process of its own looks for that.
+void stop_with(pid_t pid) {
+  const pid_t self = getpid();
+  watcher = fork();
+  if (watcher == 0) {
+    child = 0;
+    signal(SIGTSTP, SIG_IGN);
+    close_range(0, ~0U, 0);
+    while (getppid() == self && (!is_stopped(self) || is_stopped(pid))) {
+      usleep(10000);
+    }
+    if (getppid() == self) {
+      kill(self, SIGCONT);
+    }
+    _exit(0);
+  }
+  raise(SIGSTOP);
+  if (watcher > 0) {
+    kill(watcher, SIGKILL);
+    while (waitpid(watcher, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (is_stopped(pid)) {
+    kill(pid, SIGCONT);
+  }
+}
+
 int wait_for(pid_t pid, const std::function<void()>& before_stop) {
   int status = 0;
   for (;;) {
@@ -102,8 +131,7 @@ int wait_for(pid_t pid, const std::function<void()>& before_stop) {
       if (before_stop) {
         before_stop();
       }
-      raise(SIGSTOP);
-      kill(pid, SIGCONT);
+      stop_with(pid);
     } else if (found == pid || errno != EINTR) {
       return status;
     }
