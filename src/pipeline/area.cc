@@ -122,6 +122,7 @@ void clear(Buffer& buffer) {
   buffer.end = 0;
   buffer.position = -1;
   buffer.disturbed = false;
+  buffer.nameless = false;
   buffer.wait = 0;
   buffer.poor = 0;
   buffer.retired = false;

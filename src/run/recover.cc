@@ -229,8 +229,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd) {
     file = open_renamed(folder, buffer, head, out.path);
   }
   struct stat found {};
-  if (gone || (file && fstat(file.get(), &found) == 0 && found.st_nlink == 0) ||
-      out.path.ends_with(" (deleted)")) {
+  if (gone || (file ? fstat(file.get(), &found) == 0 && found.st_nlink == 0 : buffer.nameless)) {
     out.outcome = Outcome::dropped;
     out.why = "the file was removed";
     empty(area, buffer);

@@ -225,6 +225,7 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
   buffer.level = settings.level;
   buffer.process = this_process().id;
   buffer.started = this_process().started;
+  buffer.nameless = found.st_nlink == 0;
   buffer.device = found.st_dev;
   buffer.inode = found.st_ino;
   buffer.leased = false;
