@@ -230,7 +230,7 @@ Recovered to_beside(const Combined& combined, const std::vector<Source>& sources
                     std::string why) {
   out.why = std::move(why);
   for (int i = 0; i < 1000; ++i) {
-    const std::string name = out.path + ".sluice-recovered" + (i == 0 ? "" : fmt::format(".{}", i));
+    const std::string name = beside_name(out.path, i);
     const UniqueFd fd(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd && errno == EEXIST) {
       continue;

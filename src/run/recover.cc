@@ -109,7 +109,7 @@ std::string put_beside(std::string path, const std::byte* bytes, std::uint64_t l
   }
   path = folder + (folder.ends_with('/') ? "" : "/") + name_alone;
   for (int i = 0; i < 1000; ++i) {
-    const std::string name = path + ".sluice-recovered" + (i == 0 ? "" : fmt::format(".{}", i));
+    const std::string name = beside_name(path, i);
     const UniqueFd fd(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd && errno == EEXIST) {
       continue;
@@ -188,6 +188,17 @@ void tell_parted(Area& area, std::vector<Recovered>& out) {
 }
 
 }  // namespace
+
+std::string beside_name(const std::string& path, int again) {
+  constexpr std::size_t most = 220;  // bytes of a name, so that the rest fits into 255
+  const std::size_t start = path.rfind('/') + 1;
+  std::size_t size = path.size() - start;
+  if (size > most) {
+    for (size = most; (static_cast<unsigned char>(path[start + size]) & 0xC0) == 0x80; --size) {
+    }
+  }
+  return path.substr(0, start + size) + ".sluice-recovered" + (again == 0 ? "" : fmt::format(".{}", again));
+}
 
 bool is_needed(Area& area) {
   const std::span<Buffer> all = area.all_buffers();

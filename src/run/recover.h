@@ -25,6 +25,9 @@ struct Recovered {
 // kept back, except where it failed. REQUIRES: the buffer's lock, and it has a block.
 Recovered put_down(Area& area, Buffer& buffer, int fd);
 
+// What a file beside another is called, where so many of that name are there already.
+std::string beside_name(const std::string& path, int again);
+
 // Whether anything in it is still to be done.
 bool is_needed(Area& area);
 
