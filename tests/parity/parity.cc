@@ -6,6 +6,7 @@
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -240,6 +241,34 @@ void small_stacks() {
   void* result = nullptr;
   pthread_join(thread, &result);
   say("  %ld", static_cast<long>(reinterpret_cast<std::intptr_t>(result)));
+  pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+  for (int i = 0; i < 3; ++i) {
+    pthread_create(
+        &thread, &attributes,
+        [](void* which) -> void* {
+          const pid_t pid = fork();
+          if (pid == 0) {
+            char* const none[] = {nullptr};
+            switch (reinterpret_cast<std::intptr_t>(which)) {
+              case 0:
+                execl("/bin/sh", "sh", "-c", "exit $#", "0", "1", nullptr);
+                break;
+              case 1:
+                execlp("sh", "sh", "-c", "exit $#", "0", "1", "2", nullptr);
+                break;
+              default:
+                execle("/bin/sh", "sh", "-c", "exit ${HOME:-4}", nullptr, none);
+            }
+            _exit(99);
+          }
+          int status = 0;
+          waitpid(pid, &status, 0);
+          return reinterpret_cast<void*>(static_cast<std::intptr_t>(status));
+        },
+        reinterpret_cast<void*>(static_cast<std::intptr_t>(i)));
+    pthread_join(thread, &result);
+    say("  %ld", static_cast<long>(reinterpret_cast<std::intptr_t>(result)));
+  }
   show_file("a");
   show_file("b");
 }

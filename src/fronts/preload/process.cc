@@ -51,20 +51,20 @@ void before_exit() {
   }
 }
 
-constexpr int most_words = 4096;
-
-// The words of execl() and its kin, and what follows them.
-int gather(const char* first, va_list list, char** words) {
-  int count = 0;
+// The words of execl() and its kin: how many bytes a list of them takes, and that list. No more is taken of
+// the stack, which may be small.
+std::size_t words_size(const char* first, va_list list) {
+  std::size_t count = 1;
   for (const char* word = first; word != nullptr; word = va_arg(list, const char*)) {
-    if (count == most_words) {
-      errno = E2BIG;
-      return -1;
-    }
-    words[count++] = const_cast<char*>(word);
+    ++count;
   }
-  words[count] = nullptr;
-  return count;
+  return count * sizeof(char*);
+}
+void gather(const char* first, va_list list, char** words) {
+  for (const char* word = first; word != nullptr; word = va_arg(list, const char*)) {
+    *words++ = const_cast<char*>(word);
+  }
+  *words = nullptr;
 }
 
 // Runs when the program ends by itself; stdio writes what it has left after this.
@@ -104,30 +104,30 @@ SLUICE_EXPORT int execveat(int folder, const char* path, char* const words[], ch
   before_exec();
   return SLUICE_NEXT(execveat)(folder, path, words, environment, flags);
 }
+// `list` is behind the words then.
+#define SLUICE_WORDS(first)                                                      \
+  va_list list;                                                                  \
+  va_start(list, first);                                                         \
+  auto** words = static_cast<char**>(__builtin_alloca(words_size(first, list))); \
+  va_end(list);                                                                  \
+  va_start(list, first);                                                         \
+  gather(first, list, words)
+
 SLUICE_EXPORT int execl(const char* path, const char* first, ...) noexcept {
-  char* words[most_words + 1];
-  va_list list;
-  va_start(list, first);
-  const int count = gather(first, list, words);
+  SLUICE_WORDS(first);
   va_end(list);
-  return count < 0 ? -1 : execv(path, words);
+  return execv(path, words);
 }
 SLUICE_EXPORT int execlp(const char* name, const char* first, ...) noexcept {
-  char* words[most_words + 1];
-  va_list list;
-  va_start(list, first);
-  const int count = gather(first, list, words);
+  SLUICE_WORDS(first);
   va_end(list);
-  return count < 0 ? -1 : execvp(name, words);
+  return execvp(name, words);
 }
 SLUICE_EXPORT int execle(const char* path, const char* first, ...) noexcept {
-  char* words[most_words + 1];
-  va_list list;
-  va_start(list, first);
-  const int count = gather(first, list, words);
-  char* const* environment = count < 0 ? nullptr : va_arg(list, char* const*);
+  SLUICE_WORDS(first);
+  char* const* environment = va_arg(list, char* const*);
   va_end(list);
-  return count < 0 ? -1 : execve(path, words, environment);
+  return execve(path, words, environment);
 }
 
 SLUICE_EXPORT int posix_spawn(pid_t* id, const char* path, const posix_spawn_file_actions_t* actions,
