@@ -535,7 +535,7 @@ void locks() {
 void flags() {
   const int fd = opened("a", O_RDWR | O_CREAT);
   TELL(write(fd, "text", 4));
-  TELL(fcntl(fd, F_GETFL) & (O_ACCMODE | O_APPEND));
+  TELL(fcntl(fd, F_GETFL) & (O_ACCMODE | O_APPEND | O_ASYNC));
   TELL(fcntl(fd, F_SETFL, O_APPEND));
   TELL(lseek(fd, 0, SEEK_SET));
   TELL(write(fd, "end", 3));

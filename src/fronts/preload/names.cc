@@ -11,6 +11,7 @@
 #include "fronts/preload/file.h"
 #include "fronts/preload/hints.h"
 #include "fronts/preload/pending.h"
+#include "pipeline/area.h"
 
 using sluice::preload::abandon;
 using sluice::preload::act;
@@ -132,6 +133,13 @@ int settle_for(int command) {
     default:
       return -1;
   }
+}
+
+// The kernel shows a lease among the flags of the file.
+bool is_our_lease(int fd) {
+  f_owner_ex owner{};
+  return real.fcntl(fd, F_GETOWN_EX, &owner) == 0 && owner.type == F_OWNER_TID &&
+         owner.pid == sluice::this_area()->keeper_thread;
 }
 
 }  // namespace
@@ -299,7 +307,10 @@ SLUICE_EXPORT int fcntl(int fd, int command, ...) {
   if (const int flags = may_keep() ? settle_for(command) : -1; flags >= 0) {
     settle(fd, flags);
   }
-  const int out = real.fcntl(fd, command, argument);
+  int out = real.fcntl(fd, command, argument);
+  if (command == F_GETFL && out >= 0 && (out & O_ASYNC) != 0 && may_keep() && is_our_lease(fd)) {
+    out &= ~O_ASYNC;
+  }
   if (command == F_SET_RW_HINT || command == F_SET_FILE_RW_HINT) {
     hear_lifetime(fd, command, argument, out);
   }

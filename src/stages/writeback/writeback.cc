@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr std::int64_t far = std::int64_t{1} << 42;  // a seek there is left to the kernel
-constexpr int unkept = O_APPEND | O_SYNC | O_DSYNC | O_DIRECT | O_PATH;
+constexpr int unkept = O_ASYNC | O_APPEND | O_SYNC | O_DSYNC | O_DIRECT | O_PATH;
 
 std::array<Settings, 64> all_settings;
 std::atomic<std::size_t> used = 0;
