@@ -292,6 +292,18 @@ bool Keeper::retire(std::uint32_t index, int most) {
   return true;
 }
 
+// Somebody who lives is in the middle of a call with it, and does not go on.
+void Keeper::tell_stuck(const Buffer& buffer) {
+  if ((buffer.generation & 1) != 0 && buffer.block != 0 && buffer.length > 0) {
+    odd_.push_back({.outcome = Recovered::Outcome::failed,
+                    .path = area_.head_of(buffer).path.data(),
+                    .put = "",
+                    .offset = buffer.base,
+                    .bytes = buffer.length,
+                    .why = "a process is in the middle of a call"});
+  }
+}
+
 void Keeper::look_for_dead() {
   std::vector<pid_t> dead;
   for (const auto& [process, fd] : watched_) {
@@ -346,6 +358,9 @@ std::vector<Recovered> Keeper::finish() {
   while (!broken_.empty() && steady_seconds() < deadline) {
     receive();
     retire_broken();
+  }
+  for (const std::uint32_t index : std::exchange(broken_, {})) {
+    tell_stuck(area_.all_buffers()[index]);
   }
   held_.clear();
   for (const std::string& problem : snapshots_.put_back()) {

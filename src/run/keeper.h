@@ -48,6 +48,7 @@ class Keeper {
   bool retire(std::uint32_t index, int patience);
   void hold(const struct KeeperMessage& message, UniqueFd fd);
   void let_go(std::uint32_t index);
+  void tell_stuck(const struct Buffer& buffer);
   void watch(pid_t process);
   void write_all_of(pid_t process);
 
