@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -345,6 +346,44 @@ void duplicates() {
   TELL(close(other));
   show_file("a");
   show_file("b");
+}
+
+void far_descriptors() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit = {.rlim_cur = 70000, .rlim_max = std::max<rlim_t>(limit.rlim_max, 70000)};
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return;
+  }
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  TELL(write(fd, "abc", 3));
+  TELL(dup2(fd, 66000));
+  TELL(write(66000, "def", 3));
+  TELL(write(fd, "ghi", 3));
+  TELL(lseek(66000, 1, SEEK_SET));
+  TELL(write(fd, "X", 1));
+  const int other = opened("b", O_RDWR | O_CREAT);
+  TELL(write(other, "abc", 3));
+  TELL(fcntl(other, F_DUPFD_CLOEXEC, 66000));
+  TELL(fcntl(66001, F_GETFD));
+  TELL(close(other));
+  TELL(write(66001, "def", 3));
+  TELL(close(66001));
+  const int none = open("/dev/null", O_RDONLY);
+  while (dup(none) < 65535) {
+  }
+  const int far = opened("c", O_RDWR | O_CREAT);
+  TELL(far >= 65536);
+  TELL(write(far, "far", 3));
+  char text[8] = {};
+  TELL(pread(far, text, 3, 0));
+  say("  %s", text);
+  TELL(close(far));
+  TELL(close(66000));
+  TELL(close(fd));
+  show_file("a");
+  show_file("b");
+  show_file("c");
 }
 
 void sizes_change() {
@@ -886,6 +925,7 @@ const std::vector<std::pair<const char*, void (*)()>> scenarios = {
     {"reopened", reopened},
     {"appending", appending},
     {"duplicates", duplicates},
+    {"far-descriptors", far_descriptors},
     {"sizes-change", sizes_change},
     {"holes", holes},
     {"names", names},

@@ -265,6 +265,18 @@ void settle_file(File& file, int fd, int flags) {
   }
 }
 
+// A duplicate that no stage sees: nothing is kept back of the file any more, and it is what the first one is
+// by then.
+void share_unmanaged(int fd, int other) {
+  if (const Held file = managed(fd, SLUICE_SETTLE); file) {
+    const int saved = errno;
+    settle_file(*file, fd, SLUICE_SETTLE_RETIRE);
+    const bool closes = (syscall(SYS_fcntl, other, F_GETFD) & FD_CLOEXEC) != 0;
+    syscall(SYS_dup3, fd, other, closes ? O_CLOEXEC : 0);
+    errno = saved;
+  }
+}
+
 // Calls a function for each descriptor that has a file, with that.
 template <class Function>
 void for_each_file(Function function) {
@@ -388,6 +400,9 @@ File* begin(int folder, const char* path, int flags) {
 void attach(File& file, int fd, bool standin) {
   struct stat found {};
   if (static_cast<unsigned>(fd) >= most_descriptors || (!standin && !is_regular(fd, found))) {
+    if (standin) {
+      settle_file(file, fd, SLUICE_SETTLE_RETIRE);
+    }
     abandon(file);
     return;
   }
@@ -414,6 +429,9 @@ void abandon(File& file) {
 
 void share(int fd, int other) {
   if (static_cast<unsigned>(other) >= most_descriptors) {
+    if (other >= 0) {
+      share_unmanaged(fd, other);
+    }
     return;
   }
   File* file = static_cast<unsigned>(fd) < most_descriptors ? hold(fd) : nullptr;
