@@ -492,7 +492,21 @@ PutDown put_down(Area& area, Pending& file, int folder) {
   return out;
 }
 
-int open_folder(const Pending& file, bool any) {
+std::uint64_t print_of(const FileHandle& handle) {
+  return handle.empty()
+             ? 0
+             : path_hash({reinterpret_cast<const char*>(handle.bytes.data()), handle.bytes.size()}) | 1;
+}
+
+bool is_folder_of(const Pending& file, int folder) {
+  struct stat found {};
+  int mount = -1;
+  return syscall(SYS_fstat, folder, &found) == 0 && found.st_dev == file.device &&
+         found.st_ino == file.inode &&
+         (file.folder_print == 0 || print_of(handle_of(folder, mount)) == file.folder_print);
+}
+
+int open_folder(const Pending& file) {
   char path[4096];
   const std::size_t size = file.name > 1 ? file.name - 1 : 1;  // the root's ends in '/'
   if (size >= sizeof path) {
@@ -501,9 +515,7 @@ int open_folder(const Pending& file, bool any) {
   std::memcpy(path, file.path(), size);
   path[size] = 0;
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
-  struct stat found {};
-  if (fd >= 0 && !any &&
-      (syscall(SYS_fstat, fd, &found) != 0 || found.st_dev != file.device || found.st_ino != file.inode)) {
+  if (fd >= 0 && !is_folder_of(file, fd)) {
     syscall(SYS_close, fd);
     errno = ENOENT;
     return -1;

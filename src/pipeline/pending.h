@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "pipeline/buffers.h"
 #include "pipeline/process.h"
 
 namespace sluice {
@@ -41,7 +42,8 @@ struct alignas(64) Pending {
   std::uint64_t room = 0;               // for so many
   std::uint64_t device = 0;             // of its folder
   std::uint64_t inode = 0;
-  std::uint64_t own_device = 0;  // of the file, where it is lent
+  std::uint64_t folder_print = 0;  // of its handle: another folder may get its number; 0 = not known
+  std::uint64_t own_device = 0;    // of the file, where it is lent
   std::uint64_t own_inode = 0;
   std::atomic<std::int64_t> changed = 0;  // when, in nanoseconds
   std::uint64_t started = 0;              // of the process
@@ -123,7 +125,11 @@ struct PutDown {
 // Makes the file in its folder and closes nothing. Another one that is there already stays, and ours comes
 // beside it. REQUIRES: its lock.
 PutDown put_down(Area& area, Pending& file, int folder);
-// Its folder, by its path, where that is still the same or `any`; else -1.
-int open_folder(const Pending& file, bool any = false);
+// Its folder, by its path, where that is still the same; else -1.
+int open_folder(const Pending& file);
+// Whether a folder is the one that it was made in.
+bool is_folder_of(const Pending& file, int folder);
+// What tells a folder from another that gets its number later; 0 where its file system does not say.
+std::uint64_t print_of(const FileHandle& handle);
 
 }  // namespace sluice

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 #include <tuple>
 
@@ -28,6 +29,7 @@ using Outcome = Recovered::Outcome;
 
 constexpr rlim_t most_folders = 4096;        // that are held open
 constexpr std::int64_t age = 5'000'000'000;  // nanoseconds, as long as ext4 keeps its journal open
+constexpr std::size_t longest_name = 220;    // bytes, so that ours, which is longer, is not too long
 constexpr int patience = 1000;               // milliseconds for somebody who has a lock
 
 constexpr std::size_t most_helpers = 2;
@@ -65,6 +67,51 @@ Recovered about(const Pending& file) {
   return out;
 }
 
+constexpr const char* changed_folder = "its folder is not there any more, or is another";
+
+// Its folder, under another name in the one that it was in.
+UniqueFd open_renamed(const std::string& parent, const Pending& file) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
+    if (!entry.is_directory(ignored) || entry.is_symlink(ignored)) {
+      continue;
+    }
+    UniqueFd out(open(entry.path().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (out && is_folder_of(file, out.get())) {
+      return out;
+    }
+  }
+  return UniqueFd();
+}
+
+// A folder of our own beside the one that a file was made in, or above where that is gone as well; the same
+// for all of them. Not on another file system: the right one may be mounted later.
+UniqueFd make_beside(const std::string& path, const Pending& file, std::string& made) {
+  std::string above = folder_of(path);
+  struct stat found {};
+  while (above.size() > 1 && stat(above.c_str(), &found) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
+    above = folder_of(above);
+  }
+  if (stat(above.c_str(), &found) != 0) {
+    return UniqueFd();
+  }
+  if (found.st_dev != file.device) {
+    errno = ENOENT;
+    return UniqueFd();
+  }
+  const std::string name = path.substr(path.rfind('/') + 1, longest_name);
+  made = fmt::format("{}/{}.sluice-recovered", above == "/" ? "" : above, name);
+  if (mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) {
+    return UniqueFd();
+  }
+  UniqueFd out(open(made.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (out && fstat(out.get(), &found) == 0 && found.st_uid != geteuid()) {
+    errno = EEXIST;
+    return UniqueFd();
+  }
+  return out;
+}
+
 // Descriptors are for others, too: who wants a file, and who has one open.
 std::size_t folders_to_hold() {
   rlimit limit{};
@@ -98,44 +145,60 @@ void Lander::know(UniqueFd folder) {
   }
 }
 
-// By what it is, then by its path.
-UniqueFd Lander::folder_of(const Pending& file) {
+// By what it is, then by its path, then among those beside it. Nobody may say that it is gone but who had it
+// open: its files come into a new one beside it then.
+Lander::Folder Lander::folder_of(const Pending& file) {
   {
     const std::lock_guard guard(mutex_);
     if (const auto known = folders_.find({.device = file.device, .inode = file.inode});
         known != folders_.end()) {
       struct stat found {};
-      if (fstat(known->second.get(), &found) == 0 && found.st_nlink > 0) {
-        return UniqueFd(fcntl(known->second.get(), F_DUPFD_CLOEXEC, 0));
+      if (fstat(known->second.get(), &found) == 0 && found.st_nlink == 0) {
+        return {.fd = {}, .instead = "", .gone = true, .why = "its folder was removed"};
       }
+      return {.fd = UniqueFd(fcntl(known->second.get(), F_DUPFD_CLOEXEC, 0)),
+              .instead = "",
+              .gone = false,
+              .why = std::strerror(errno)};
     }
   }
-  return UniqueFd(open_folder(file, true));
+  Folder out{.fd = UniqueFd(open_folder(file)), .instead = "", .gone = false, .why = std::strerror(errno)};
+  if (out.fd || (errno != ENOENT && errno != ENOTDIR)) {
+    return out;
+  }
+  const std::string path = sluice::folder_of({file.path(), file.path_size});
+  out.fd = open_renamed(sluice::folder_of(path), file);
+  if (!out.fd) {
+    out.fd = make_beside(path, file, out.instead);
+    out.why = out.fd ? changed_folder : std::strerror(errno);
+  }
+  return out;
 }
 
 // REQUIRES: its lock. With `keep` it stays open for the process that has it so.
 Recovered Lander::land_one(Pending& file, bool keep) {
   Recovered out = about(file);
-  const UniqueFd folder = folder_of(file);
-  if (!folder) {
-    out.outcome = errno == ENOENT ? Outcome::dropped : Outcome::failed;
-    out.why = errno == ENOENT ? "its folder was removed" : std::strerror(errno);
-    if (errno == ENOENT) {
+  const Folder folder = folder_of(file);
+  if (!folder.fd) {
+    out.outcome = folder.gone ? Outcome::dropped : Outcome::failed;
+    out.why = folder.why;
+    if (folder.gone) {
       end_pending(area_, file);
     }
     return out;
   }
-  const PutDown put = put_down(area_, file, folder.get());
+  const PutDown put = put_down(area_, file, folder.fd.get());
   if (put.error != 0) {
     out.why = std::strerror(put.error);
     return out;
   }
   UniqueFd fd(put.fd);
   out.outcome = Outcome::made;
-  if (put.beside) {
+  if (put.beside || !folder.instead.empty()) {
     out.outcome = Outcome::beside;
-    out.why = "somebody else has made a file of this name";
-    out.put = fmt::format("{}/{}", sluice::folder_of(out.path), put.name.data());
+    out.why = put.beside ? "somebody else has made a file of this name" : folder.why;
+    out.put = fmt::format("{}/{}", folder.instead.empty() ? sluice::folder_of(out.path) : folder.instead,
+                          put.beside ? std::string_view(put.name.data()) : file.own_name());
   }
   if (!keep) {
     end_pending(area_, file);

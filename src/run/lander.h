@@ -29,7 +29,13 @@ class Lander {
 
  private:
   Recovered land_one(Pending& file, bool keep);
-  UniqueFd folder_of(const Pending& file);
+  struct Folder {
+    UniqueFd fd;
+    std::string instead;  // its path, where it is not the file's own
+    bool gone = false;    // for sure
+    std::string why;      // there is none
+  };
+  Folder folder_of(const Pending& file);
 
   Area& area_;
   std::size_t most_folders_;

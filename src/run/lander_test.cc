@@ -165,11 +165,81 @@ TEST_F(Landing, ManyThreadsAtOnce) {
 
 TEST_F(Landing, AFolderThatIsGoneTakesItsFilesWithIt) {
   ASSERT_TRUE(make("a", "lost"));
+  Lander lander(area());
+  lander.know(UniqueFd(open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
   std::filesystem::remove(folder_);
-  const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, false);
+  std::filesystem::create_directory(folder_);
+  const std::vector<Recovered> done = lander.land(Lander::Which::all, false);
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].outcome, Recovered::Outcome::dropped);
   EXPECT_FALSE(is_pending_left(area()));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "that is another folder";
+}
+
+// When everybody was killed, nobody has it open.
+TEST_F(Landing, AFolderThatWasRenamedGetsItsFiles) {
+  ASSERT_TRUE(make("a", "ours"));
+  const std::string moved = folder_ + "-moved";
+  std::filesystem::rename(folder_, moved);
+  std::filesystem::create_directory(folder_);
+  EXPECT_TRUE(Lander(area()).land(Lander::Which::all, false).empty());
+  EXPECT_EQ(*read_file(moved + "/a"), "ours");
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  std::filesystem::remove_all(moved);
+}
+
+TEST_F(Landing, AFolderThatIsNotFoundLeavesItsFilesBesideIt) {
+  ASSERT_TRUE(make("a", "ours"));
+  ASSERT_TRUE(make("b", "too"));
+  // Elsewhere, and another is there by now, which may even have its number.
+  const std::string elsewhere = folder_ + "-elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  std::filesystem::rename(folder_, elsewhere + "/moved");
+  std::filesystem::create_directory(folder_);
+  const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, false);
+  ASSERT_EQ(done.size(), 2U);
+  EXPECT_EQ(done[0].outcome, Recovered::Outcome::beside);
+  EXPECT_EQ(done[0].put, folder_ + ".sluice-recovered/a");
+  EXPECT_EQ(*read_file(done[0].put), "ours");
+  EXPECT_EQ(*read_file(folder_ + ".sluice-recovered/b"), "too");
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_FALSE(is_pending_left(area()));
+  std::filesystem::remove_all(elsewhere);
+  std::filesystem::remove_all(folder_ + ".sluice-recovered");
+}
+
+// Another folder that got its number is known by its handle.
+TEST_F(Landing, AnotherFolderOfTheSameNumberIsNotTaken) {
+  ASSERT_TRUE(make("a", "ours"));
+  Pending* file = find_pending(area(), id(), "a");
+  ASSERT_NE(file, nullptr);
+  const UniqueFd folder(open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  int mount = -1;
+  const std::uint64_t print = print_of(handle_of(folder.get(), mount));
+  if (print == 0) {
+    GTEST_SKIP() << "no handles here";
+  }
+  file->folder_print = print;
+  EXPECT_TRUE(is_folder_of(*file, folder.get()));
+  file->folder_print = print + 2;
+  EXPECT_FALSE(is_folder_of(*file, folder.get()));
+  give_lock_back(file->lock);
+  ASSERT_EQ(Lander(area()).land(Lander::Which::all, false).size(), 1U);
+  EXPECT_EQ(*read_file(folder_ + ".sluice-recovered/a"), "ours");
+  std::filesystem::remove_all(folder_ + ".sluice-recovered");
+}
+
+// A file system that is not mounted now may be again.
+TEST_F(Landing, FilesOfAnotherFileSystemWait) {
+  ASSERT_TRUE(make("a", "ours"));
+  Pending* file = find_pending(area(), id(), "a");
+  ASSERT_NE(file, nullptr);
+  ++file->device;
+  give_lock_back(file->lock);
+  const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, false);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].outcome, Recovered::Outcome::failed);
+  EXPECT_TRUE(is_pending_left(area()));
 }
 
 }  // namespace

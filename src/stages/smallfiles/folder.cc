@@ -24,6 +24,7 @@ constexpr std::int64_t tick = 20000000;  // nanoseconds in which a file system m
 struct Known {
   std::atomic<std::uint64_t> inode = 0;
   std::atomic<std::uint64_t> device = 0;
+  std::atomic<std::uint64_t> print = 0;
   std::atomic<std::int64_t> empty = 0;  // it was, since this change time; -1 = it was not
   std::atomic<bool> local = false;      // only this machine changes it
 };
@@ -38,9 +39,7 @@ bool is(const Known& known, const struct stat& found) {
          known.device.load(relaxed) == found.st_dev;
 }
 
-bool is_local(const Area& area, int fd) {
-  int mount = -1;
-  handle_of(fd, mount);
+bool is_local(const Area& area, int mount) {
   for (std::uint32_t i = 0; i < area.mount_count; ++i) {
     if (area.mounts[i].id == mount) {
       return true;
@@ -89,13 +88,21 @@ bool is_good_folder(const Area& area, const char* path, const struct stat& found
     known.inode.store(0);
     known.device.store(found.st_dev);
     known.empty.store(0);
-    known.local.store(is_local(area, fd));
+    int mount = -1;
+    known.print.store(print_of(handle_of(fd, mount)));
+    known.local.store(is_local(area, mount));
     known.inode.store(found.st_ino, std::memory_order_release);
   }
   if (fd >= 0) {
     syscall(SYS_close, fd);
   }
   return good;
+}
+
+std::uint64_t folder_print(const struct stat& found) {
+  const Known& known = row_of(found);
+  const std::uint64_t print = known.print.load(std::memory_order_acquire);
+  return is(known, found) ? print : 0;
 }
 
 bool is_known_empty(const char* path, const struct stat& found) {

@@ -11,6 +11,9 @@ namespace sluice {
 // Whether files that are made in it are as we would say they are. The keeper gets it, under whatever name it
 // may be later. `found` is what is said of it now.
 bool is_good_folder(const Area& area, const char* path, const struct stat& found);
+// What tells it from another that gets its number later; 0 where that is not known. REQUIRES: it is a good
+// one.
+std::uint64_t folder_print(const struct stat& found);
 // Whether nothing is in it: that was seen, and it has not changed since. REQUIRES: it is a good one.
 bool is_known_empty(const char* path, const struct stat& found);
 

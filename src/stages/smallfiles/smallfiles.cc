@@ -176,6 +176,7 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   file->mode = activity.mode & ~this_umask() & 07777;
   file->flags = activity.flags & ~(O_EXCL | O_NOFOLLOW);
   file->descriptor = fd;
+  file->folder_print = folder_print(found);
   file->invents = settings.invents;
   file->user = user;
   file->changed = now();
