@@ -105,6 +105,10 @@ void begin_process() {
   }
 }
 
+void begin_child() {
+  look();
+}
+
 mode_t this_umask() {
   return mask.load(std::memory_order_relaxed);
 }

@@ -23,6 +23,8 @@ struct Process {
 const Process& this_process();
 // Once a process, before the others; a second time it is no matter.
 void begin_process();
+// In a child of a fork that libc does not tell us of.
+void begin_child();
 
 // When a process was started, in the kernel's ticks; 0 where there is none, or it has ended.
 std::uint64_t process_start(pid_t process);

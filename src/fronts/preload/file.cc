@@ -531,6 +531,19 @@ void settle_for_exec(bool only_inherited) {
   });
 }
 
+void before_fork() {
+  begin_fork();
+  settle_all(SLUICE_SETTLE_SHARE);
+}
+void after_fork() {
+  end_fork();
+}
+void after_fork_in_child() {
+  end_fork_in_child();
+  this_area()->processes.fetch_add(1);
+  forget_priority();
+}
+
 void forget(unsigned first, unsigned last) {
   const unsigned end = highest.load();
   for (unsigned fd = first; fd <= last && fd <= end; ++fd) {
@@ -569,17 +582,7 @@ void start() {
       specs = end == std::string_view::npos ? std::string_view() : specs.substr(end + 1);
     }
   }
-  pthread_atfork(
-      [] {
-        begin_fork();
-        settle_all(SLUICE_SETTLE_SHARE);
-      },
-      end_fork,
-      [] {
-        end_fork_in_child();
-        this_area()->processes.fetch_add(1);
-        forget_priority();
-      });
+  pthread_atfork(before_fork, after_fork, after_fork_in_child);
   active.store(true);
   adopt_inherited();
 }

@@ -154,6 +154,12 @@ void settle_all(int flags);
 // Before another program takes the place of this one: of the files that it does not get, and those it does.
 void settle_for_exec(bool only_inherited);
 
+// Around a fork, in whatever way: what is kept back is written, so that both go on with the same files. libc
+// calls them where it forks; where it does not, the child has to look who it is as well.
+void before_fork();
+void after_fork();
+void after_fork_in_child();
+
 // The same, and what the stages did themselves: 1 where one has done what was asked. `data` and `length` as
 // the flags say.
 std::int64_t ask(int fd, int flags, void* data, std::size_t length);

@@ -1,5 +1,6 @@
 // How processes begin others and end. What they keep back of files must not stay with who does not know of
 // it.
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,8 +12,13 @@
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/pending.h"
+#include "pipeline/process.h"
 #include "pipeline/tell.h"
 
+using sluice::preload::after_fork;
+using sluice::preload::after_fork_in_child;
+using sluice::preload::before_fork;
+using sluice::preload::is_active;
 using sluice::preload::may_keep;
 using sluice::preload::put_down_all;
 using sluice::preload::real;
@@ -51,6 +57,22 @@ void before_exit() {
   }
 }
 
+void begin_own_child() {
+  sluice::begin_child();
+  after_fork_in_child();
+}
+
+// What a child of clone() runs.
+struct Child {
+  int (*run)(void*);
+  void* argument;
+};
+int run_child(void* context) {
+  const Child one = *static_cast<Child*>(context);
+  begin_own_child();
+  return one.run(one.argument);
+}
+
 // The words of execl() and its kin: how many bytes a list of them takes, and that list. No more is taken of
 // the stack, which may be small.
 std::size_t words_size(const char* first, va_list list) {
@@ -77,6 +99,35 @@ __attribute__((destructor)) void end_process() {
 // A child of vfork shares our tables, and would take descriptors out of them that its parent still has.
 SLUICE_EXPORT pid_t vfork() noexcept {
   return real.fork();
+}
+
+// For these libc tells nobody that there is a fork.
+#if __GLIBC_PREREQ(2, 34)
+SLUICE_EXPORT pid_t _Fork() noexcept {
+  if (!is_active()) {
+    return SLUICE_NEXT(_Fork)();
+  }
+  before_fork();
+  const pid_t out = SLUICE_NEXT(_Fork)();
+  out == 0 ? begin_own_child() : after_fork();
+  return out;
+}
+#endif
+SLUICE_EXPORT int clone(int (*run)(void*), void* stack, int flags, void* argument, ...) noexcept {
+  va_list list;
+  va_start(list, argument);
+  auto* parent = va_arg(list, pid_t*);
+  void* memory = va_arg(list, void*);
+  auto* child = va_arg(list, pid_t*);
+  va_end(list);
+  if ((flags & CLONE_VM) != 0 || !is_active()) {
+    return SLUICE_NEXT(clone)(run, stack, flags, argument, parent, memory, child);
+  }
+  before_fork();
+  Child one{.run = run, .argument = argument};
+  const int out = SLUICE_NEXT(clone)(run_child, stack, flags, &one, parent, memory, child);
+  after_fork();
+  return out;
 }
 
 SLUICE_EXPORT int execve(const char* path, char* const words[], char* const environment[]) noexcept {
