@@ -37,12 +37,12 @@ constinit Arena arena;
 
 class IndexLock {
  public:
-  explicit IndexLock(Area& area) : area_(area), taken_(take_lock(area.pending_lock, this_thread())) {}
+  explicit IndexLock(Area& area) : area_(area), taken_(hold_lock(area.pending_lock)) {}
   IndexLock(const IndexLock&) = delete;
   IndexLock& operator=(const IndexLock&) = delete;
   ~IndexLock() {
     if (taken_ == Locked::yes) {
-      give_lock_back(area_.pending_lock);
+      let_go(area_.pending_lock);
     }
   }
   // Not in a handler that interrupted who has it.
@@ -200,7 +200,7 @@ Pending* find(Area& area, std::uint32_t bucket, Meant meant, int most = most_wai
       if (file == nullptr) {
         return nullptr;
       }
-      const Locked locked = take_lock(file->lock, this_thread(), soon);
+      const Locked locked = hold_lock(file->lock, soon);
       if (locked == Locked::already) {
         return nullptr;
       }
@@ -208,7 +208,7 @@ Pending* find(Area& area, std::uint32_t bucket, Meant meant, int most = most_wai
         if (!is_home(*file)) {
           return file;
         }
-        give_lock_back(file->lock);
+        let_go(file->lock);
         continue;
       }
     }
@@ -332,20 +332,20 @@ Pending* take_pending(Area& area, std::uint32_t bucket, std::uint32_t pass) {
   return file;
 }
 
-Pending* add_pending(Area& area, const FolderId& folder, std::string_view path) {
+Pending* add_pending(Area& area, const FolderId& folder, std::string_view path, mode_t mode, int flags) {
   const Process& process = this_process();
   begin_arena();
-  if (take_lock(arena.lock, this_thread()) != Locked::yes) {
+  if (hold_lock(arena.lock) != Locked::yes) {
     return nullptr;
   }
   const std::uint64_t offset = allocate(area, sizeof(Pending) + path.size() + 1);
   if (offset == 0) {
-    give_lock_back(arena.lock);
+    let_go(arena.lock);
     return nullptr;
   }
   PendingBlock& head = head_of(area, arena.block);
   auto* file = new (area.at<Pending>(offset)) Pending;
-  file->lock = static_cast<std::uint32_t>(this_thread());
+  hold_lock(file->lock);
   file->device = folder.device;
   file->inode = folder.inode;
   file->process = process.id;
@@ -355,16 +355,18 @@ Pending* add_pending(Area& area, const FolderId& folder, std::string_view path) 
   std::memcpy(file->path(), path.data(), path.size());
   file->path()[path.size()] = 0;
   file->bucket = bucket_of(folder, file->own_name());
-  file->state.store(Pending::open, std::memory_order_release);
+  file->mode = mode;
+  file->flags = flags;
+  file->state.store(Pending::closed, std::memory_order_release);
   file->sibling = head.first;
   head.first = number_of(area, *file);
-  give_lock_back(arena.lock);
+  let_go(arena.lock);
   const IndexLock index(area);
   // The run is over; somebody was faster; or a handler is in the middle of somebody who looks for one.
   if (!index || area.over != 0 || is_known(area, *file)) {
     file->state.store(Pending::home);
     release(area, offset);
-    give_lock_back(file->lock);
+    let_go(file->lock);
     return nullptr;
   }
   std::atomic<std::uint32_t>& first = area.buckets()[file->bucket];
@@ -379,7 +381,7 @@ bool make_room(Area& area, Pending& file, std::uint64_t bytes) {
   if (bytes <= file.room) {
     return true;
   }
-  if (take_lock(arena.lock, this_thread()) != Locked::yes) {
+  if (hold_lock(arena.lock) != Locked::yes) {
     return false;
   }
   // What grows is likely to grow again.
@@ -398,7 +400,7 @@ bool make_room(Area& area, Pending& file, std::uint64_t bytes) {
     }
   }
   file.room = good ? wanted : file.room;
-  give_lock_back(arena.lock);
+  let_go(arena.lock);
   return good;
 }
 
@@ -444,7 +446,7 @@ void free_pending_blocks(Area& area) {
     for (Pending* file = pending_at(area, head.first); file != nullptr && !busy;
          file = pending_at(area, file->sibling)) {
       // Somebody who waits for its lock has the index's, and nobody finds it afterwards.
-      busy = take_lock(file->lock, this_thread(), soon) != Locked::yes;
+      busy = hold_lock(file->lock, soon) != Locked::yes;
       if (busy) {
         break;
       }
@@ -456,7 +458,7 @@ void free_pending_blocks(Area& area) {
       if (link->load() == number) {
         link->store(file->next.load());
       }
-      give_lock_back(file->lock);
+      let_go(file->lock);
     }
     if (!busy) {
       head.first = 0;

@@ -92,8 +92,9 @@ Pending* find_pending(Area& area, const FolderId& folder, std::string_view name)
 // The one of a number, with its lock, where it is open or closed; null where it is not, or what is there by
 // now is another's.
 Pending* find_pending(Area& area, std::uint32_t number);
-// A new one, open, with its lock; null where there is no room. REQUIRES: begin_process().
-Pending* add_pending(Area& area, const FolderId& folder, std::string_view path);
+// A new one, with its lock; null where there is no room. It is closed until who makes it says that it is
+// open: whoever does not get so far leaves an empty file. REQUIRES: begin_process().
+Pending* add_pending(Area& area, const FolderId& folder, std::string_view path, mode_t mode, int flags);
 // Room for so many bytes; false where there is none. REQUIRES: its lock.
 bool make_room(Area& area, Pending& file, std::uint64_t bytes);
 // It is where it belongs, or nobody wants it any more. REQUIRES: its lock.

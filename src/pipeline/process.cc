@@ -19,6 +19,7 @@
 namespace sluice {
 
 thread_local constinit pid_t known_thread = 0;
+thread_local constinit HeldLocks held_locks;
 
 namespace {
 
@@ -141,6 +142,15 @@ Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patienc
     const timespec time{.tv_sec = 0, .tv_nsec = nap};
     syscall(SYS_nanosleep, &time, nullptr);
   }
+}
+
+void let_go_of_all() {
+  HeldLocks& held = held_locks;
+  for (std::size_t i = std::min(held.count, held.all.size()); i > 0; --i) {
+    auto self = static_cast<std::uint32_t>(this_thread());
+    held.all[i - 1]->compare_exchange_strong(self, 0);
+  }
+  held.count = 0;
 }
 
 std::uint64_t this_file_limit() {

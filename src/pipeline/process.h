@@ -4,7 +4,10 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace sluice {
@@ -57,5 +60,40 @@ inline Locked take_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int pati
 inline void give_lock_back(std::atomic<std::uint32_t>& lock) {
   lock.store(0, std::memory_order_release);
 }
+
+// The same, noted for this thread: where a signal's handler jumps out of it (siglongjmp), nobody would give
+// them back. Each change under such a lock is whole at any moment, as for who is killed.
+struct HeldLocks {
+  std::array<std::atomic<std::uint32_t>*, 16> all = {};
+  std::size_t count = 0;
+};
+__attribute__((tls_model("initial-exec"))) extern thread_local constinit HeldLocks held_locks;
+inline Locked hold_lock(std::atomic<std::uint32_t>& lock, int patience = 0) {
+  HeldLocks& held = held_locks;
+  const std::size_t at = held.count;
+  if (at < held.all.size()) [[likely]] {
+    held.all[at] = &lock;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  held.count = at + 1;
+  const Locked out = take_lock(lock, this_thread(), patience);
+  if (out != Locked::yes) {
+    held.count = at;
+  }
+  return out;
+}
+inline void let_go(std::atomic<std::uint32_t>& lock) {
+  give_lock_back(lock);
+  HeldLocks& held = held_locks;
+  std::size_t at = std::min(held.count, held.all.size());
+  while (at > 0 && held.all[at - 1] != &lock) {
+    --at;
+  }
+  for (std::size_t i = at; at > 0 && i < std::min(held.count, held.all.size()); ++i) {
+    held.all[i - 1] = held.all[i];
+  }
+  held.count -= held.count > 0 ? 1 : 0;
+}
+void let_go_of_all();
 
 }  // namespace sluice

@@ -45,7 +45,7 @@ void block_signals() {
 // All that are not home. Nobody else frees them.
 std::vector<Pending*> pending_of(Area& area) {
   std::vector<Pending*> out;
-  take_lock(area.pending_lock, this_thread());
+  hold_lock(area.pending_lock);
   for (const std::atomic<std::uint32_t>& bucket : area.buckets()) {
     // No chain is longer than there are files.
     std::uint32_t steps = 0;
@@ -56,7 +56,7 @@ std::vector<Pending*> pending_of(Area& area) {
       }
     }
   }
-  give_lock_back(area.pending_lock);
+  let_go(area.pending_lock);
   return out;
 }
 
@@ -226,7 +226,7 @@ void Lander::lend(std::uint32_t number) {
     land_one(*file, !is_left(*file));
   }
   file->asked = 0;
-  give_lock_back(file->lock);
+  let_go(file->lock);
 }
 
 void Lander::give(std::uint32_t number, const UniqueFd& socket) {
@@ -264,7 +264,7 @@ std::vector<Recovered> Lander::land(Which which, bool tell_all) {
     for (std::size_t i = next++; i < files.size(); i = next++) {
       Pending& file = *std::get<Pending*>(files[i]);
       if ((which == Which::old && std::get<std::int64_t>(files[i]) > oldest) ||
-          take_lock(file.lock, this_thread(), patience) != Locked::yes) {
+          hold_lock(file.lock, patience) != Locked::yes) {
         continue;
       }
       const bool left = is_left(file);
@@ -279,7 +279,7 @@ std::vector<Recovered> Lander::land(Which which, bool tell_all) {
         lent_.erase(number_of(area_, file));
         end_pending(area_, file);
       }
-      give_lock_back(file.lock);
+      let_go(file.lock);
     }
   };
   // Several at once: most of the time is that of the storage.

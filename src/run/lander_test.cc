@@ -48,19 +48,16 @@ class Landing : public testing::Test {
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   // Written and closed; false where there is no room.
   bool make(const std::string& name, const std::string& text) {
-    Pending* file = add_pending(area(), id(), path(name));
+    Pending* file = add_pending(area(), id(), path(name), 0640, O_WRONLY);
     if (file == nullptr) {
       return false;
     }
-    file->mode = 0640;
-    file->flags = O_WRONLY;
     const bool room = make_room(area(), *file, text.size());
     if (room) {
       std::memcpy(area().at<char>(file->data), text.data(), text.size());
       file->length = text.size();
     }
-    file->state = Pending::closed;
-    give_lock_back(file->lock);
+    let_go(file->lock);
     return room;
   }
 
@@ -101,7 +98,7 @@ TEST_F(Landing, FinishesWhatSomebodyBegan) {
   Pending* file = find_pending(area(), id(), "a");
   ASSERT_NE(file, nullptr);
   file->begun = 1;
-  give_lock_back(file->lock);
+  let_go(file->lock);
   std::ofstream(path("a")) << "all of";
   EXPECT_TRUE(Lander(area()).land(Lander::Which::all, false).empty());
   EXPECT_EQ(*read_file(path("a")), "all of it");
@@ -147,7 +144,7 @@ TEST_F(Landing, ManyThreadsAtOnce) {
           const std::string name = std::to_string(thread / 2) + "-" + std::to_string(i);
           made += make(name, std::string(static_cast<std::size_t>(1 + i * 7), 'x')) ? 1 : 0;
           if (Pending* found = find_pending(area(), id(), name); found != nullptr) {
-            give_lock_back(found->lock);
+            let_go(found->lock);
           }
         }
       });
@@ -223,7 +220,7 @@ TEST_F(Landing, AnotherFolderOfTheSameNumberIsNotTaken) {
   EXPECT_TRUE(is_folder_of(*file, folder.get()));
   file->folder_print = print + 2;
   EXPECT_FALSE(is_folder_of(*file, folder.get()));
-  give_lock_back(file->lock);
+  let_go(file->lock);
   ASSERT_EQ(Lander(area()).land(Lander::Which::all, false).size(), 1U);
   EXPECT_EQ(*read_file(folder_ + ".sluice-recovered/a"), "ours");
   std::filesystem::remove_all(folder_ + ".sluice-recovered");
@@ -235,7 +232,7 @@ TEST_F(Landing, FilesOfAnotherFileSystemWait) {
   Pending* file = find_pending(area(), id(), "a");
   ASSERT_NE(file, nullptr);
   ++file->device;
-  give_lock_back(file->lock);
+  let_go(file->lock);
   const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, false);
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].outcome, Recovered::Outcome::failed);

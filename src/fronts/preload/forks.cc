@@ -9,6 +9,8 @@
 namespace sluice::preload {
 namespace {
 
+constexpr int most_waits = 50000;  // of 20 us
+
 constinit std::atomic<unsigned> entering = 0;
 constinit std::atomic<unsigned> forking = 0;
 // Of those, this thread's own: it does not wait for itself.
@@ -16,7 +18,7 @@ __attribute__((tls_model("initial-exec"))) thread_local constinit unsigned own_e
 __attribute__((tls_model("initial-exec"))) thread_local constinit unsigned own_forking = 0;
 
 void wait_for(const std::atomic<unsigned>& count, unsigned wanted) {
-  while (count.load() > wanted) {
+  for (int i = 0; count.load() > wanted && i < most_waits; ++i) {
     const timespec moment{.tv_sec = 0, .tv_nsec = 20000};
     syscall(SYS_nanosleep, &moment, nullptr);
   }

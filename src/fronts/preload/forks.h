@@ -14,7 +14,8 @@ class Entering {
   Entering& operator=(const Entering&) = delete;
 };
 
-// Before and after a fork: the first waits until nobody is entering.
+// Before and after a fork: the first waits until nobody is entering, or a second: who was
+// to leave may have jumped out of it (siglongjmp).
 void begin_fork();
 void end_fork();
 // In the child, which has this thread alone.

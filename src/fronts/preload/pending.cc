@@ -69,7 +69,7 @@ void ask_keeper(Area& area, Pending& file) {
   std::memcpy(name, own.data(), own.size());
   const std::uint32_t number = number_of(area, file);
   file.asked.store(1);
-  give_lock_back(file.lock);
+  let_go(file.lock);
   if (!tell_keeper(area, {.kind = KeeperMessage::lend, .buffer = number, .generation = 0, .process = 0},
                    -1)) {
     return;
@@ -80,7 +80,7 @@ void ask_keeper(Area& area, Pending& file) {
     Pending* found = find_pending(area, folder, {name, own.size()});
     const bool waits = found != nullptr && found->asked != 0;
     if (found != nullptr) {
-      give_lock_back(found->lock);
+      let_go(found->lock);
     }
     if (!waits) {
       return;
@@ -91,7 +91,7 @@ void ask_keeper(Area& area, Pending& file) {
 // False where it cannot be. REQUIRES: its lock, which is given back.
 bool put_down_one(Area& area, Pending& file) {
   if (file.state == Pending::lent) {
-    give_lock_back(file.lock);
+    let_go(file.lock);
     return true;
   }
   if (!is_left(file)) {
@@ -100,7 +100,7 @@ bool put_down_one(Area& area, Pending& file) {
       return false;
     }
     const int fd = file.descriptor;
-    give_lock_back(file.lock);
+    let_go(file.lock);
     settle(fd, SLUICE_SETTLE_RETIRE);
     return true;
   }
@@ -118,7 +118,7 @@ bool put_down_one(Area& area, Pending& file) {
       done = true;
     }
   }
-  give_lock_back(file.lock);
+  let_go(file.lock);
   return done;
 }
 
@@ -147,7 +147,7 @@ void put_down_name(int folder, const char* path) {
     Pending* file = find_named(*area, folder, path);
     if (file == nullptr || file->state == Pending::lent) {
       if (file != nullptr) {
-        give_lock_back(file->lock);
+        let_go(file->lock);
       }
       break;
     }
@@ -174,7 +174,7 @@ bool describe_name(int folder, const char* path, struct stat& out) {
   if (told) {
     describe(*area, *file, out);
   }
-  give_lock_back(file->lock);
+  let_go(file->lock);
   return told;
 }
 
@@ -212,7 +212,7 @@ bool drop_name(int folder, const char* path) {
     end_pending(*area, *file);
     area->pending_dropped.fetch_add(1, std::memory_order_relaxed);
   }
-  give_lock_back(file->lock);
+  let_go(file->lock);
   return gone;
 }
 
@@ -229,7 +229,7 @@ int open_native(int folder, const char* path, int flags, mode_t mode) {
   if (other == nullptr) {
     return fd;
   }
-  give_lock_back(other->lock);
+  let_go(other->lock);
   syscall(SYS_unlinkat, folder, path, 0);
   real.close(fd);
   errno = EEXIST;

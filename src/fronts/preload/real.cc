@@ -151,6 +151,15 @@ int early_openat_2(int folder, const char* path, int flags) {
 pid_t early_fork() {
   return next<decltype(real.fork)>("fork")();
 }
+void early_longjmp(void* to, int value) {
+  next<decltype(real.longjmp)>("longjmp")(to, value);
+}
+void early_siglongjmp(void* to, int value) {
+  next<decltype(real.siglongjmp)>("siglongjmp")(to, value);
+}
+void early_longjmp_chk(void* to, int value) {
+  next<decltype(real.longjmp_chk)>("__longjmp_chk")(to, value);
+}
 
 template <class Function>
 void find(Function& function, const char* name) {
@@ -198,6 +207,9 @@ constinit Real real = {
     .freopen = early_freopen,
     .mkostemps = early_mkostemps,
     .fork = early_fork,
+    .longjmp = early_longjmp,
+    .siglongjmp = early_siglongjmp,
+    .longjmp_chk = early_longjmp_chk,
 };
 
 void* next_function(std::atomic<void*>& slot, const char* name) {
@@ -247,6 +259,9 @@ void find_real() {
   SLUICE_FIND(freopen);
   SLUICE_FIND(mkostemps);
   SLUICE_FIND(fork);
+  SLUICE_FIND(longjmp);
+  SLUICE_FIND(siglongjmp);
+  find(real.longjmp_chk, "__longjmp_chk");
 #undef SLUICE_FIND
 }
 

@@ -47,6 +47,9 @@ struct Real {
   FILE* (*freopen)(const char*, const char*, FILE*);
   int (*mkostemps)(char*, int, int);
   pid_t (*fork)();
+  void (*longjmp)(void*, int);
+  void (*siglongjmp)(void*, int);
+  void (*longjmp_chk)(void*, int);
 };
 
 extern constinit Real real;

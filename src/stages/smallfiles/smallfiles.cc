@@ -143,7 +143,7 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   const FolderId folder{.device = found.st_dev, .inode = found.st_ino};
   // Whoever else has it pending is heard of by who opens it for the kernel.
   if (Pending* other = find_pending(area, folder, path.substr(slash + 1)); other != nullptr) {
-    give_lock_back(other->lock);
+    let_go(other->lock);
     exists = true;
     return nullptr;
   }
@@ -156,12 +156,14 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   }
   const int fd = take_standin((activity.flags & O_CLOEXEC) != 0);
   Open* open = fd < 0 ? nullptr : opens.take();
-  Pending* file = open == nullptr ? nullptr : add_pending(area, folder, path);
+  Pending* file = open == nullptr ? nullptr
+                                  : add_pending(area, folder, path, activity.mode & ~this_umask() & 07777,
+                                                activity.flags & ~(O_EXCL | O_NOFOLLOW));
   // Whoever looks for it from now on finds it here, and whoever was faster has put theirs down before.
   if (file != nullptr && !is_absent(activity.path, parent, folder)) {
     exists = errno == 0;
     end_pending(area, *file);
-    give_lock_back(file->lock);
+    let_go(file->lock);
     file = nullptr;
   }
   if (file == nullptr) {
@@ -173,14 +175,13 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
     }
     return nullptr;
   }
-  file->mode = activity.mode & ~this_umask() & 07777;
-  file->flags = activity.flags & ~(O_EXCL | O_NOFOLLOW);
   file->descriptor = fd;
   file->folder_print = folder_print(found);
   file->invents = settings.invents;
   file->user = user;
   file->changed = now();
-  give_lock_back(file->lock);
+  file->state.store(Pending::open, std::memory_order_release);
+  let_go(file->lock);
   open->lock = 0;
   open->process = this_process().id;
   open->file.store(file);
@@ -455,12 +456,12 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
       open->process = this_process().id;
       open->lock.store(0);
     }
-    const bool nested = take_lock(open->lock, this_thread()) == Locked::already;
+    const bool nested = hold_lock(open->lock) == Locked::already;
     Pending* file = open->file.load(relaxed);
     std::int64_t result = 0;
     bool again = false;
     if (file != nullptr) {
-      const bool locked = take_lock(file->lock, this_thread()) == Locked::yes;
+      const bool locked = hold_lock(file->lock) == Locked::yes;
       if (!nested) {
         open->again.store(false, relaxed);
         open->before = open->position;
@@ -480,11 +481,11 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
         }
       }
       if (locked) {
-        give_lock_back(file->lock);
+        let_go(file->lock);
       }
     }
     if (!nested) {
-      give_lock_back(open->lock);
+      let_go(open->lock);
     }
     if (again && !closes) {
       return next->act(next, activity);
