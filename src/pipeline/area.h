@@ -98,6 +98,7 @@ struct Area {
   std::atomic<std::uint32_t> pending_passes = 0;
   std::atomic<std::uint32_t> pending_blocks = 0;
   std::atomic<std::uint32_t> pending_hurry = 0;    // the keeper is to put down what is closed, now
+  std::atomic<std::uint32_t> folder_lists = 0;     // times that access lists were changed in this run
   std::atomic<std::uint64_t> pending_made = 0;     // ever
   std::atomic<std::uint64_t> pending_dropped = 0;  // removed before they were put down
   std::atomic<std::uint64_t> pending_bytes = 0;    // of those that were put down

@@ -70,10 +70,6 @@ SLUICE_NAMED(ssize_t, listxattr, (const char* path, char* out, size_t size), (pa
              AT_FDCWD, path)
 SLUICE_NAMED(ssize_t, llistxattr, (const char* path, char* out, size_t size), (path, out, size), noexcept,
              AT_FDCWD, path)
-SLUICE_NAMED(int, removexattr, (const char* path, const char* name), (path, name), noexcept, AT_FDCWD, path)
-SLUICE_NAMED(int, lremovexattr, (const char* path, const char* name), (path, name), noexcept, AT_FDCWD, path)
-SLUICE_NAMED(int, lsetxattr, (const char* path, const char* name, const void* value, size_t size, int flags),
-             (path, name, value, size, flags), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, statfs, (const char* path, struct statfs* out), (path, out), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, statfs64, (const char* path, struct statfs64* out), (path, out), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, statvfs, (const char* path, struct statvfs* out), (path, out), noexcept, AT_FDCWD, path)

@@ -15,6 +15,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 
 #include "fronts/preload/export.h"
@@ -223,6 +224,24 @@ void settle_at(int folder, const char* path, int flags) {
   }
 }
 
+// Files that are in memory get what their folder gave when they were made: they are put down before it
+// changes.
+void settle_rights(int folder, const char* path, int flags) {
+  struct stat found {};
+  if (stat_by(folder, path, &found, flags & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) == 0 &&
+      S_ISDIR(found.st_mode)) {
+    put_down_all();
+  }
+  settle_at(folder, path, flags);
+}
+
+// Who remembers what a folder gives looks again.
+void note_list(const char* name) {
+  if (may_keep() && std::strncmp(name, "system.posix_acl_", 17) == 0) {
+    sluice::this_area()->folder_lists.fetch_add(1);
+  }
+}
+
 // Another name of a file that is elsewhere is another link, to another name of its data.
 template <class Link>
 int linked(int folder, const char* from, int other, const char* to, int flags, Link link) {
@@ -271,6 +290,17 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
       __VA_ARGS__;                                                         \
     }                                                                      \
     return SLUICE_NEXT(name) arguments;                                    \
+  }
+
+// An attribute is set or removed, which may be an access list.
+#define SLUICE_LISTS(function, parameters, arguments, folder, path, flags) \
+  SLUICE_EXPORT int function parameters noexcept {                         \
+    if (is_keeping()) [[unlikely]] {                                       \
+      settle_rights(folder, path, flags);                                  \
+    }                                                                      \
+    const int out = SLUICE_NEXT(function) arguments;                       \
+    note_list(name);                                                       \
+    return out;                                                            \
   }
 
 // What is said of a file. The forms with a version are those of programs that were built long ago.
@@ -358,17 +388,18 @@ SLUICE_EXPORT int remove(const char* path) noexcept {
 
 // Modes, owners, times, attributes.
 SLUICE_BEFORE(int, chmod, (const char* path, mode_t mode), (path, mode), noexcept,
-              settle(AT_FDCWD, path, true, 0))
-SLUICE_BEFORE(int, fchmod, (int fd, mode_t mode), (fd, mode), noexcept, settle(fd, 0))
+              settle_rights(AT_FDCWD, path, 0))
+SLUICE_BEFORE(int, fchmod, (int fd, mode_t mode), (fd, mode), noexcept, settle_rights(fd, "", AT_EMPTY_PATH))
 SLUICE_BEFORE(int, fchmodat, (int folder, const char* path, mode_t mode, int flags),
-              (folder, path, mode, flags), noexcept, settle_at(folder, path, flags))
+              (folder, path, mode, flags), noexcept, settle_rights(folder, path, flags))
 SLUICE_BEFORE(int, chown, (const char* path, uid_t user, gid_t group), (path, user, group), noexcept,
-              settle(AT_FDCWD, path, true, 0))
+              settle_rights(AT_FDCWD, path, 0))
 SLUICE_BEFORE(int, lchown, (const char* path, uid_t user, gid_t group), (path, user, group), noexcept,
-              settle(AT_FDCWD, path, false, 0))
-SLUICE_BEFORE(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group), noexcept, settle(fd, 0))
+              settle_rights(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW))
+SLUICE_BEFORE(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group), noexcept,
+              settle_rights(fd, "", AT_EMPTY_PATH))
 SLUICE_BEFORE(int, fchownat, (int folder, const char* path, uid_t user, gid_t group, int flags),
-              (folder, path, user, group, flags), noexcept, settle_at(folder, path, flags))
+              (folder, path, user, group, flags), noexcept, settle_rights(folder, path, flags))
 SLUICE_BEFORE(int, utime, (const char* path, const utimbuf* times), (path, times), noexcept,
               settle(AT_FDCWD, path, true, 0))
 SLUICE_BEFORE(int, utimes, (const char* path, const timeval* times), (path, times), noexcept,
@@ -381,10 +412,16 @@ SLUICE_BEFORE(int, futimesat, (int folder, const char* path, const timeval* time
 SLUICE_BEFORE(int, futimens, (int fd, const timespec* times), (fd, times), noexcept, settle(fd, 0))
 SLUICE_BEFORE(int, utimensat, (int folder, const char* path, const timespec* times, int flags),
               (folder, path, times, flags), noexcept, settle_at(folder, path, flags))
-SLUICE_BEFORE(int, setxattr, (const char* path, const char* name, const void* value, size_t size, int flags),
-              (path, name, value, size, flags), noexcept, settle(AT_FDCWD, path, true, 0))
-SLUICE_BEFORE(int, fsetxattr, (int fd, const char* name, const void* value, size_t size, int flags),
-              (fd, name, value, size, flags), noexcept, settle(fd, 0))
+SLUICE_LISTS(setxattr, (const char* path, const char* name, const void* value, size_t size, int flags),
+             (path, name, value, size, flags), AT_FDCWD, path, 0)
+SLUICE_LISTS(lsetxattr, (const char* path, const char* name, const void* value, size_t size, int flags),
+             (path, name, value, size, flags), AT_FDCWD, path, AT_SYMLINK_NOFOLLOW)
+SLUICE_LISTS(fsetxattr, (int fd, const char* name, const void* value, size_t size, int flags),
+             (fd, name, value, size, flags), fd, "", AT_EMPTY_PATH)
+SLUICE_LISTS(removexattr, (const char* path, const char* name), (path, name), AT_FDCWD, path, 0)
+SLUICE_LISTS(lremovexattr, (const char* path, const char* name), (path, name), AT_FDCWD, path,
+             AT_SYMLINK_NOFOLLOW)
+SLUICE_LISTS(fremovexattr, (int fd, const char* name), (fd, name), fd, "", AT_EMPTY_PATH)
 
 // Locks, by which processes agree who may look.
 SLUICE_EXPORT int flock(int fd, int operation) noexcept {

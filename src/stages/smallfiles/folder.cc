@@ -25,8 +25,11 @@ struct Known {
   std::atomic<std::uint64_t> inode = 0;
   std::atomic<std::uint64_t> device = 0;
   std::atomic<std::uint64_t> print = 0;
-  std::atomic<std::int64_t> empty = 0;  // it was, since this change time; -1 = it was not
-  std::atomic<bool> local = false;      // only this machine changes it
+  std::atomic<std::uint64_t> owners = 0;
+  std::atomic<std::uint32_t> mode = 0;
+  std::atomic<std::uint32_t> lists = 0;  // times that access lists had been changed
+  std::atomic<std::int64_t> empty = 0;   // it was, since this change time; -1 = it was not
+  std::atomic<bool> local = false;       // only this machine changes it
 };
 std::array<Known, 64> all;
 
@@ -37,6 +40,10 @@ Known& row_of(const struct stat& found) {
 bool is(const Known& known, const struct stat& found) {
   return known.inode.load(std::memory_order_acquire) == found.st_ino &&
          known.device.load(relaxed) == found.st_dev;
+}
+
+std::uint64_t owners_of(const struct stat& found) {
+  return (std::uint64_t{found.st_uid} << 32) | found.st_gid;
 }
 
 bool is_local(const Area& area, int mount) {
@@ -73,7 +80,9 @@ bool is_empty(const char* path, const struct stat& found) {
 
 bool is_good_folder(const Area& area, const char* path, const struct stat& found) {
   Known& known = row_of(found);
-  if (is(known, found)) {
+  const std::uint32_t lists = area.folder_lists.load(std::memory_order_acquire);
+  if (is(known, found) && known.mode.load(relaxed) == found.st_mode &&
+      known.owners.load(relaxed) == owners_of(found) && known.lists.load(relaxed) == lists) {
     return true;
   }
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -87,6 +96,9 @@ bool is_good_folder(const Area& area, const char* path, const struct stat& found
   if (good) {
     known.inode.store(0);
     known.device.store(found.st_dev);
+    known.owners.store(owners_of(found));
+    known.mode.store(found.st_mode);
+    known.lists.store(lists);
     known.empty.store(0);
     int mount = -1;
     known.print.store(print_of(handle_of(fd, mount)));
