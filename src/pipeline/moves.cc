@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "pipeline/area.h"
+#include "pipeline/path_room.h"
 
 namespace sluice {
 namespace {
@@ -29,14 +30,15 @@ bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]
   }
   const std::string_view name = above.substr(above.rfind('/') + 1);
   above.remove_suffix(name.size());
-  char text[4096];
-  if (name.empty() || name == "." || name == ".." || above.size() + 2 > sizeof text) {
+  const PathRoom room;
+  if (!room || name.empty() || name == "." || name == ".." || above.size() + 2 > PathRoom::size) {
     return false;
   }
+  char* text = room.text();
   const int saved = errno;
-  std::snprintf(text, sizeof text, "%.*s.", static_cast<int>(above.size()), above.data());
+  std::snprintf(text, PathRoom::size, "%.*s.", static_cast<int>(above.size()), above.data());
   const auto fd = static_cast<int>(syscall(SYS_openat, folder, text, O_PATH | O_DIRECTORY | O_CLOEXEC));
-  std::snprintf(text, sizeof text, "/proc/self/fd/%d", fd);
+  std::snprintf(text, PathRoom::size, "/proc/self/fd/%d", fd);
   long size = fd < 0 ? -1 : syscall(SYS_readlinkat, AT_FDCWD, text, out, sizeof out);
   if (fd >= 0) {
     syscall(SYS_close, fd);

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "pipeline/area.h"
+#include "pipeline/path_room.h"
 #include "pipeline/tell.h"
 #include "pipeline/write_at.h"
 
@@ -225,7 +226,7 @@ bool is_begun(Area& area, const Pending& file, int fd) {
     return false;
   }
   const auto* bytes = area.at<std::byte>(file.data);
-  char piece[4096];
+  char piece[512];
   for (long at = 0; at < found.st_size;) {
     const long got = syscall(SYS_pread64, fd, piece, sizeof piece, at);
     if (got <= 0 || std::memcmp(piece, bytes + at, static_cast<std::size_t>(got)) != 0) {
@@ -509,14 +510,16 @@ bool is_folder_of(const Pending& file, int folder) {
 }
 
 int open_folder(const Pending& file) {
-  char path[4096];
+  const PathRoom room;
   const std::size_t size = file.name > 1 ? file.name - 1 : 1;  // the root's ends in '/'
-  if (size >= sizeof path) {
+  if (!room || size >= PathRoom::size) {
+    errno = ENOMEM;
     return -1;
   }
-  std::memcpy(path, file.path(), size);
-  path[size] = 0;
-  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::memcpy(room.text(), file.path(), size);
+  room.text()[size] = 0;
+  const auto fd =
+      static_cast<int>(syscall(SYS_openat, AT_FDCWD, room.text(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (fd >= 0 && !is_folder_of(file, fd)) {
     syscall(SYS_close, fd);
     errno = ENOENT;

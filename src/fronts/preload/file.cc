@@ -375,10 +375,11 @@ File* begin(int folder, const char* path, int flags) {
     settle_named(folder, path, (flags & O_NOFOLLOW) == 0, SLUICE_SETTLE_RETIRE);
   }
   const int saved = errno;
-  char whole[longest_path];
+  const PathRoom room;
   // A file without a name is one of its folder's.
-  const bool told = absolute(folder, path, whole) && (!nameless || append(whole, "/.nameless"));
-  const Stack* stack = told ? stack_for(whole) : nullptr;
+  const bool told =
+      room && absolute(folder, path, room.text()) && (!nameless || append(room.text(), "/.nameless"));
+  const Stack* stack = told ? stack_for(room.text()) : nullptr;
   if (is_parted() && (stack == nullptr || !stack->changes_opens())) [[unlikely]] {
     make_native(folder, path);
   }
@@ -393,7 +394,7 @@ File* begin(int folder, const char* path, int flags) {
   file->users = 1;
   file->stack = stack;
   file->states = {};
-  std::memcpy(file->path, whole, std::strlen(whole) + 1);
+  std::memcpy(file->path, room.text(), std::strlen(room.text()) + 1);
   return file;
 }
 

@@ -8,11 +8,12 @@
 #include <cstddef>
 
 #include "fronts/preload/real.h"
+#include "pipeline/path_room.h"
 #include "pipeline/stack.h"
 
 namespace sluice::preload {
 
-inline constexpr std::size_t longest_path = 4096;
+inline constexpr std::size_t longest_path = PathRoom::size;
 inline constexpr unsigned most_descriptors = 65536;  // those above are not managed
 
 struct File {

@@ -35,6 +35,21 @@ bool may_name_descriptor(const char* path) {
          (std::strncmp(path, "/dev/", 5) == 0 && std::strncmp(path, "/dev/shm/", 9) != 0);
 }
 
+// Of the path before the slash; `folder` itself where there is none.
+bool look_at_folder(int folder, const char* path, const char* slash, struct stat& out) {
+  if (slash == nullptr) {
+    return syscall(SYS_newfstatat, folder, ".", &out, 0) == 0;
+  }
+  const std::size_t size = slash == path ? 1 : static_cast<std::size_t>(slash - path);
+  const PathRoom room;
+  if (!room || size >= PathRoom::size) {
+    return false;
+  }
+  std::memcpy(room.text(), path, size);
+  room.text()[size] = 0;
+  return syscall(SYS_newfstatat, folder, room.text(), &out, 0) == 0;
+}
+
 // The one of that path, with its lock; null where there is none.
 Pending* find_named(Area& area, int folder, const char* path) {
   std::string_view whole = path;
@@ -44,17 +59,8 @@ Pending* find_named(Area& area, int folder, const char* path) {
   const std::size_t at = whole.rfind('/');
   const char* slash = at == std::string_view::npos ? nullptr : path + at;
   const std::string_view name = slash == nullptr ? whole : whole.substr(at + 1);
-  char parent[longest_path] = ".";
-  if (slash != nullptr) {
-    const std::size_t size = slash == path ? 1 : static_cast<std::size_t>(slash - path);
-    if (size >= sizeof parent) {
-      return nullptr;
-    }
-    std::memcpy(parent, path, size);
-    parent[size] = 0;
-  }
   struct stat found {};
-  if (name.empty() || syscall(SYS_newfstatat, folder, parent, &found, 0) != 0) {
+  if (name.empty() || !look_at_folder(folder, path, slash, found)) {
     return nullptr;
   }
   return find_pending(area, {.device = found.st_dev, .inode = found.st_ino}, name);

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "pipeline/area.h"
 #include "pipeline/parameters.h"
+#include "pipeline/path_room.h"
 #include "pipeline/pool.h"
 #include "pipeline/process.h"
 #include "stages/smallfiles/folder.h"
@@ -129,10 +130,11 @@ bool is_absent(const char* path, const char* parent, const FolderId& folder) {
 Open* make_pending(Area& area, const Settings& settings, sluice_activity& activity, bool& exists) {
   const std::string_view path = activity.path;
   const std::size_t slash = path.rfind('/');
-  char parent[4096];
-  if (slash == std::string_view::npos || slash + 1 == path.size() || slash >= sizeof parent) {
+  const PathRoom room;
+  if (!room || slash == std::string_view::npos || slash + 1 == path.size() || slash >= PathRoom::size) {
     return nullptr;
   }
+  char* parent = room.text();
   std::memcpy(parent, path.data(), slash == 0 ? 1 : slash);
   parent[slash == 0 ? 1 : slash] = 0;
   struct stat found {};
