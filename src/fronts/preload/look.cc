@@ -22,6 +22,7 @@
 #include "fronts/preload/file.h"
 #include "fronts/preload/pending.h"
 #include "pipeline/area.h"
+#include "stages/smallfiles/standin.h"
 
 using sluice::Area;
 using sluice::AreaMove;
@@ -70,6 +71,11 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
       return 0;
     }
     put_down_name(folder, path);
+    out = look();
+  }
+  // By one of the kernel's own names for descriptors.
+  if (out == 0 && is_keeping() && sluice::is_standin(*found)) {
+    settle_all(SLUICE_SETTLE_SHARE);
     out = look();
   }
   if (out == 0 && is_keeping() && S_ISREG(found->st_mode)) {

@@ -32,12 +32,6 @@ struct Standin {
 };
 constinit Standin standin;
 
-bool is_standin(int fd) {
-  struct stat found {};
-  return syscall(SYS_fstat, fd, &found) == 0 && found.st_ino == standin.inode.load() &&
-         found.st_dev == standin.device.load();
-}
-
 bool make_standin() {
   const auto low =
       static_cast<int>(syscall(SYS_memfd_create, "sluice-stand-in", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -62,13 +56,18 @@ bool make_standin() {
 
 }  // namespace
 
+bool is_standin(const struct stat& found) {
+  return found.st_ino == standin.inode.load() && found.st_dev == standin.device.load();
+}
+
 int take_standin(bool close_on_exec) {
   for (int i = 0; i < 2; ++i) {
     const int from = standin.fd.load();
     const auto fd =
         from < 0 ? -1
                  : static_cast<int>(syscall(SYS_fcntl, from, close_on_exec ? F_DUPFD_CLOEXEC : F_DUPFD, 0));
-    if (fd >= 3 && is_standin(fd)) {
+    struct stat found {};
+    if (fd >= 3 && syscall(SYS_fstat, fd, &found) == 0 && is_standin(found)) {
       return fd;
     }
     if (fd >= 0) {
