@@ -1,5 +1,6 @@
 #include "stages/smallfiles/standin.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -52,6 +53,49 @@ bool make_standin() {
     standin.fd.store(fd);
   }
   return good;
+}
+
+// What is at that path, as the program had it open, where it is the file.
+int open_own(const Pending& file, int folder, const char* path) {
+  const int flags = (file.flags & ~(O_CREAT | O_TRUNC)) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const auto fd = static_cast<int>(syscall(SYS_openat, folder, path, flags));
+  struct stat found {};
+  if (fd < 0) {
+    return -1;
+  }
+  if (syscall(SYS_fstat, fd, &found) == 0 && found.st_ino == file.own_inode &&
+      found.st_dev == file.own_device) {
+    if ((file.flags & O_NONBLOCK) == 0) {
+      syscall(SYS_fcntl, fd, F_SETFL, file.flags & ~(O_CREAT | O_TRUNC));
+    }
+    return fd;
+  }
+  syscall(SYS_close, fd);
+  return -1;
+}
+
+// Under another name in its folder.
+int open_renamed(const Pending& file) {
+  const int folder = open_folder(file);
+  const auto list =
+      folder < 0 ? -1
+                 : static_cast<int>(syscall(SYS_openat, folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  alignas(std::uint64_t) char entries[1024];
+  int out = -1;
+  long size = 0;
+  while (list >= 0 && out < 0 && (size = syscall(SYS_getdents64, list, entries, sizeof entries)) > 0) {
+    for (long at = 0; at < size && out < 0;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      at += entry->d_reclen;
+      out = entry->d_ino == file.own_inode ? open_own(file, folder, entry->d_name) : -1;
+    }
+  }
+  for (const int fd : {folder, list}) {
+    if (fd >= 0) {
+      syscall(SYS_close, fd);
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -118,14 +162,10 @@ int fetch_lent(const Area& area, Pending& file) {
   if (out >= 0) {
     return out;
   }
-  // The run is over: it is at its path, or another is.
-  const int flags = (file.flags & ~(O_CREAT | O_TRUNC)) | O_NOFOLLOW | O_CLOEXEC;
-  out = static_cast<int>(syscall(SYS_openat, AT_FDCWD, file.path(), flags));
-  struct stat found {};
-  if (out >= 0 && (syscall(SYS_fstat, out, &found) != 0 || found.st_ino != file.own_inode ||
-                   found.st_dev != file.own_device)) {
-    syscall(SYS_close, out);
-    out = -1;
+  // The run is over: it is at its path, or somebody has renamed it.
+  out = open_own(file, AT_FDCWD, file.path());
+  if (out < 0) {
+    out = open_renamed(file);
   }
   errno = out < 0 ? EIO : errno;
   return out;
