@@ -23,7 +23,7 @@ bool is_area(const void* memory, std::size_t bytes) {
   const auto* area = static_cast<const Area*>(memory);
   return bytes >= sizeof(Area) && area->magic == area_magic && area->version == area_version &&
          area->bytes == bytes && area->files + area_files * sizeof(AreaFile) <= bytes &&
-         (area->moves == 0 || area->moves + area_moves * sizeof(AreaMove) <= bytes) &&
+         (area->moves == 0 || area->moves + moves_bytes <= bytes) &&
          (area->pending == 0 || area->pending + pending_buckets * sizeof(std::uint32_t) <= bytes) &&
          (area->parts == 0 || area->parts + sizeof(AreaParts) <= bytes) &&
          (area->buffers == 0 || (area->block_count <= most_blocks &&

@@ -22,7 +22,7 @@
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 9;
+inline constexpr std::uint32_t area_version = 13;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -68,7 +68,7 @@ struct Area {
   std::uint64_t text = 0;
   std::uint64_t paths = 0;
   std::uint64_t files = 0;
-  std::uint64_t moves = 0;    // 0 = nothing is moved in this run
+  std::uint64_t moves = 0;    // and their namings; 0 = nothing is moved in this run
   std::uint64_t parts = 0;    // 0 = no file is in parts in this run
   std::uint64_t buffers = 0;  // 0 = nothing is kept back in this run
   std::uint64_t pending = 0;  // numbers, a bucket each; 0 = no file is pending in this run
@@ -124,6 +124,9 @@ struct Area {
   AreaFile* known_file(std::string_view path);
 
   [[nodiscard]] std::span<AreaMove> all_moves() { return {at<AreaMove>(moves), moves == 0 ? 0 : area_moves}; }
+  [[nodiscard]] std::span<AreaNaming> all_namings() {
+    return {at<AreaNaming>(moves + area_moves * sizeof(AreaMove)), moves == 0 ? 0 : area_namings};
+  }
 
   [[nodiscard]] std::span<std::atomic<std::uint32_t>> buckets() {
     return {at<std::atomic<std::uint32_t>>(pending), pending == 0 ? 0 : pending_buckets};

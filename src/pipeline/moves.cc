@@ -1,6 +1,7 @@
 #include "pipeline/moves.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,8 +18,54 @@ namespace {
 
 constexpr std::uint32_t most_probes = 64;
 
+static_assert(area_namings == 64);  // bits of a number
+
 AreaMove& row_at(Area& area, std::uint64_t first, std::uint32_t probe) {
   return area.all_moves()[(first + probe) & (area_moves - 1)];
+}
+
+// The row of data that is elsewhere, else null.
+AreaMove* row_of(Area& area, std::string_view data) {
+  const std::uint64_t first = path_hash(data);
+  for (std::uint32_t i = 0; i < most_probes; ++i) {
+    AreaMove& row = row_at(area, first, i);
+    const std::uint32_t state = row.state.load(std::memory_order_acquire);
+    if (state == AreaMove::unused) {
+      return nullptr;
+    }
+    if (state >= AreaMove::there && state <= AreaMove::landing && data == row.data.data()) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+// What a link says; empty where there is none.
+std::string_view read_link(int folder, const char* path, char (&out)[sizeof(AreaMove::data)]) {
+  const int saved = errno;
+  const long size = syscall(SYS_readlinkat, folder, path, out, sizeof out);
+  errno = saved;
+  return {out, size <= 0 || size == sizeof out ? 0 : static_cast<std::size_t>(size)};
+}
+
+std::uint64_t bit_of(std::string_view path) {
+  return std::uint64_t{1} << (path_hash(path) % area_namings);
+}
+
+// What somebody began who may be dead by now. REQUIRES: the row's lock.
+void finish(Area& area, AreaNaming& row) {
+  const std::span<AreaMove> moves = area.all_moves();
+  const std::uint32_t moved = row.moved;
+  const std::uint32_t replaced = row.replaced;
+  if (moved != 0 && is_link_to(row.path.data(), moves[moved - 1].data.data())) {
+    moves[moved - 1].path = row.path;
+  }
+  if (replaced != 0 && !is_link_to(moves[replaced - 1].path.data(), moves[replaced - 1].data.data())) {
+    syscall(SYS_unlinkat, AT_FDCWD, moves[replaced - 1].data.data(), 0);
+    end_move(area, moves[replaced - 1]);
+  }
+  row.moved = 0;
+  row.replaced = 0;
 }
 
 }  // namespace
@@ -59,7 +106,7 @@ AreaMove* new_move(Area& area, std::string_view path, std::string_view data) {
   if (area.moves == 0 || path.size() >= sizeof(AreaMove::path) || data.size() >= sizeof(AreaMove::data)) {
     return nullptr;
   }
-  const std::uint64_t first = path_hash(path);
+  const std::uint64_t first = path_hash(data);
   for (std::uint32_t i = 0; i < most_probes; ++i) {
     AreaMove& row = row_at(area, first, i);
     std::uint32_t state = row.state.load(std::memory_order_relaxed);
@@ -68,6 +115,9 @@ AreaMove* new_move(Area& area, std::string_view path, std::string_view data) {
       continue;
     }
     row.flags = 0;
+    row.generation = row.generation % 0xffffffff + 1;
+    row.device = 0;
+    row.inode = 0;
     std::memcpy(row.path.data(), path.data(), path.size());
     row.path[path.size()] = 0;
     std::memcpy(row.data.data(), data.data(), data.size());
@@ -78,28 +128,43 @@ AreaMove* new_move(Area& area, std::string_view path, std::string_view data) {
   return nullptr;
 }
 
-AreaMove* move_of(Area& area, std::string_view path) {
-  if (area.moves_live.load(std::memory_order_relaxed) == 0) {
+AreaMove* move_of(Area& area, int folder, const char* path, bool& again) {
+  char text[sizeof(AreaMove::data)];
+  char whole[sizeof(AreaMove::path)];
+  again = false;
+  const std::string_view data =
+      area.moves_live.load(std::memory_order_relaxed) == 0 ? "" : read_link(folder, path, text);
+  AreaMove* row = data.empty() ? nullptr : row_of(area, data);
+  if (row == nullptr) {
+    again = data.substr(data.rfind('/') + 1).starts_with(data_prefix);
     return nullptr;
   }
-  const std::uint64_t first = path_hash(path);
-  for (std::uint32_t i = 0; i < most_probes; ++i) {
-    AreaMove& row = row_at(area, first, i);
-    std::uint32_t state = row.state.load(std::memory_order_acquire);
-    if (state == AreaMove::unused) {
-      return nullptr;
-    }
-    if (state < AreaMove::there || state > AreaMove::landing || path != row.path.data()) {
-      continue;
-    }
-    for (int naps = 0; state == AreaMove::landing && naps < 10000; ++naps) {
-      const timespec nap{.tv_sec = 0, .tv_nsec = 100000};
-      syscall(SYS_nanosleep, &nap, nullptr);
-      state = row.state.load(std::memory_order_acquire);
-    }
-    return is_elsewhere(row) ? &row : nullptr;
+  if (!real_path(folder, path, whole)) {
+    return nullptr;
   }
-  return nullptr;
+  if (row->path.data() != std::string_view(whole)) {
+    const Naming other(area, whole);  // whoever gives it another name is done
+    again = !is_elsewhere(*row) || row->path.data() == std::string_view(whole);
+    return nullptr;  // or it is a copy of the link, and a link
+  }
+  for (int naps = 0; row->state == AreaMove::landing && naps < 10000; ++naps) {
+    const timespec nap{.tv_sec = 0, .tv_nsec = 100000};
+    syscall(SYS_nanosleep, &nap, nullptr);
+  }
+  again = !is_elsewhere(*row);
+  return again ? nullptr : row;
+}
+
+AreaMove* move_at(Area& area, const char* path) {
+  char text[sizeof(AreaMove::data)];
+  const std::string_view data = read_link(AT_FDCWD, path, text);
+  AreaMove* row = data.empty() ? nullptr : row_of(area, data);
+  if (row == nullptr || row->path.data() != std::string_view(path)) {
+    return nullptr;
+  }
+  std::uint32_t landing = AreaMove::landing;
+  row->state.compare_exchange_strong(landing, AreaMove::there);  // who did that has the lock, or is dead
+  return row;
 }
 
 void end_move(Area& area, AreaMove& move) {
@@ -110,18 +175,90 @@ void end_move(Area& area, AreaMove& move) {
   area.moves_live.fetch_sub(1);
 }
 
-bool claim(AreaMove& move) {
-  std::uint32_t state = move.state.load();
-  while (state == AreaMove::there || state == AreaMove::moving) {
-    if (move.state.compare_exchange_weak(state, AreaMove::being_made)) {
-      return true;
-    }
-  }
-  return false;
+bool link_to(Area& area, const AreaMove& move) {
+  const Naming naming(area, move.path.data());
+  return syscall(SYS_symlinkat, move.data.data(), AT_FDCWD, move.path.data()) == 0;
 }
 
-bool link_to(const AreaMove& move) {
-  return syscall(SYS_symlinkat, move.data.data(), AT_FDCWD, move.path.data()) == 0;
+bool is_link_to(const char* path, const char* data) {
+  char text[sizeof(AreaMove::data)];
+  return read_link(AT_FDCWD, path, text) == data;
+}
+
+void* pack_move(Area& area, const AreaMove& move) {
+  const auto index = static_cast<std::uintptr_t>(&move - area.all_moves().data());
+  return reinterpret_cast<void*>(std::uintptr_t{move.generation} << 16 | index << 1);
+}
+
+AreaMove* unpack_move(Area& area, const void* packed) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(packed);
+  if (bits == 0) {
+    return nullptr;
+  }
+  AreaMove& move = area.all_moves()[(bits & 0xffff) >> 1];
+  return move.generation == bits >> 16 ? &move : nullptr;
+}
+
+Naming::Naming(Area& area, int patience) : area_(area) {
+  take(~std::uint64_t{0}, patience);
+}
+
+Naming::Naming(Area& area, std::string_view path, int patience) : area_(area) {
+  take(bit_of(path), patience);
+}
+
+Naming::Naming(Area& area, std::string_view path, std::string_view other) : area_(area) {
+  take(bit_of(path) | bit_of(other), 0);
+}
+
+// In the order of the rows: two who want the same ones cannot wait for each other.
+void Naming::take(std::uint64_t wanted, int patience) {
+  const int saved = errno;
+  const std::uint64_t all = ~std::uint64_t{0};
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
+  const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
+  const std::span<AreaNaming> rows = area_.all_namings();
+  for (std::uint32_t i = 0; i < rows.size() && good_; ++i) {
+    if ((wanted >> i & 1) == 0) {
+      continue;
+    }
+    good_ = take_lock(rows[i].lock, thread, patience) == Locked::yes;
+    if (good_) {
+      taken_ |= std::uint64_t{1} << i;
+      noted_ = &rows[i];
+      finish(area_, rows[i]);
+    }
+  }
+  errno = saved;
+}
+
+Naming::~Naming() {
+  const int saved = errno;
+  const std::span<AreaNaming> rows = area_.all_namings();
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    if ((taken_ >> i & 1) != 0) {
+      give_lock_back(rows[i].lock);
+    }
+  }
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
+  errno = saved;
+}
+
+void Naming::intend(const AreaMove* moved, const AreaMove* replaced, std::string_view path) {
+  const AreaMove* first = area_.all_moves().data();
+  noted_->path[path.copy(noted_->path.data(), noted_->path.size() - 1)] = 0;
+  noted_->moved = moved == nullptr ? 0 : static_cast<std::uint32_t>(moved - first) + 1;
+  noted_->replaced = replaced == nullptr ? 0 : static_cast<std::uint32_t>(replaced - first) + 1;
+}
+
+void Naming::end(bool done) {
+  const int saved = errno;
+  if (done) {
+    finish(area_, *noted_);
+  }
+  noted_->moved = 0;
+  noted_->replaced = 0;
+  errno = saved;
 }
 
 }  // namespace sluice

@@ -1,9 +1,13 @@
-// Files that are elsewhere while a program runs, by the path that the program knows. All processes of a run
-// share the table, without locks.
+// Files that are elsewhere while a program runs. All processes of a run share the table, without locks.
+//
+// What a path is, its link says: a row is found by what the link names, and counts where it has that path.
+// Names change one after another (Naming): each change is noted before it is made, so that somebody else can
+// finish it when its process is killed.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -25,11 +29,28 @@ struct AreaMove {
   };
   std::atomic<std::uint32_t> state = unused;
   std::atomic<std::uint32_t> flags = 0;
-  std::array<char, 760> path = {};
+  std::atomic<std::uint32_t> generation = 0;  // another number is another file; never 0 in one
+  std::uint32_t reserved = 0;
+  std::uint64_t device = 0;  // of the folder that it belongs to, which may get another name
+  std::uint64_t inode = 0;
+  std::array<char, 736> path = {};  // changed by who has the Naming of the old one and the new
   std::array<char, 256> data = {};
 };
 static_assert(sizeof(AreaMove) == 1024);
 inline constexpr std::uint32_t area_moves = 8192;  // a power of two
+
+// A name is changing: the lock of all paths that have this row, and what was begun.
+struct alignas(64) AreaNaming {
+  std::atomic<std::uint32_t> lock = 0;      // the thread that does it; 0 = nobody
+  std::atomic<std::uint32_t> moved = 0;     // a row of moves, and one, that gets the path; 0 = none
+  std::atomic<std::uint32_t> replaced = 0;  // one whose link goes, and with it the file
+  std::array<char, sizeof(AreaMove::path)> path = {};
+};
+inline constexpr std::uint32_t area_namings = 64;
+inline constexpr std::size_t moves_bytes = area_moves * sizeof(AreaMove) + area_namings * sizeof(AreaNaming);
+
+// What the names of data begin with.
+inline constexpr std::string_view data_prefix = "sluice-";
 
 struct Area;
 
@@ -37,12 +58,15 @@ struct Area;
 // where the path does not end in a name, or its folder cannot be told.
 bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]);
 
-// `path` is a real one, here and below.
+// `path` is a real one, here and below, unless it comes with a folder.
 // A row for a file whose data will be there, in state being_made; null where there is no room, or a path is
 // too long.
 AreaMove* new_move(Area& area, std::string_view path, std::string_view data);
-// The one that is elsewhere now; waits while it lands.
-AreaMove* move_of(Area& area, std::string_view path);
+// The one that a path is a link to now; waits while it lands or gets another name. `again` where that changed
+// meanwhile.
+AreaMove* move_of(Area& area, int folder, const char* path, bool& again);
+// The same for who has the Naming of the path.
+AreaMove* move_at(Area& area, const char* path);
 // Whether the data is elsewhere.
 inline bool is_elsewhere(const AreaMove& move) {
   const std::uint32_t state = move.state.load(std::memory_order_acquire);
@@ -51,9 +75,40 @@ inline bool is_elsewhere(const AreaMove& move) {
 // A row is done with; a second time it is no matter.
 void end_move(Area& area, AreaMove& move);
 // Its path becomes a link to its data. False where that cannot be.
-bool link_to(const AreaMove& move);
-// Takes a row for oneself: nobody finds it, and whoever was about to bring it home lets it be. False where it
-// is nobody's any more.
-bool claim(AreaMove& move);
+bool link_to(Area& area, const AreaMove& move);
+// Whether a path is a link to that.
+bool is_link_to(const char* path, const char* data);
+
+// A row in the space of a pointer whose lowest bit is 0, and the row while it is the same file's, else null.
+void* pack_move(Area& area, const AreaMove& move);
+AreaMove* unpack_move(Area& area, const void* packed);
+
+// While there is one, nobody else changes these names. No signal comes meanwhile: its handler could want to.
+class Naming {
+ public:
+  // All paths; `patience` in milliseconds, 0 = for ever.
+  explicit Naming(Area& area, int patience = 0);
+  Naming(Area& area, std::string_view path, int patience = 0);
+  Naming(Area& area, std::string_view path, std::string_view other);
+  Naming(const Naming&) = delete;
+  Naming& operator=(const Naming&) = delete;
+  ~Naming();
+
+  // False where somebody did not give one away.
+  [[nodiscard]] bool good() const { return good_; }
+  // What is about to be done; a null row is none.
+  void intend(const AreaMove* moved, const AreaMove* replaced, std::string_view path);
+  // It is done, or was not.
+  void end(bool done);
+
+ private:
+  void take(std::uint64_t wanted, int patience);
+
+  Area& area_;
+  std::uint64_t taken_ = 0;  // rows, a bit each
+  AreaNaming* noted_ = nullptr;
+  std::uint64_t before_ = 0;  // signals that were blocked
+  bool good_ = true;
+};
 
 }  // namespace sluice

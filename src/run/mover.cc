@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds look{1};          // whether anything has been in memory for long
 constexpr std::chrono::milliseconds again{100};  // until somebody who has a file open is looked for again
+constexpr int patience = 1000;                   // milliseconds, for somebody who changes its name
 constexpr std::size_t most_helpers = 8;
 constexpr std::size_t enough = 32;  // files for one
 
@@ -52,8 +54,12 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
   if (!change(move, AreaMove::there, AreaMove::moving)) {
     return out;
   }
-  const auto moved = move_home(out.put, out.path, is_synced(move),
-                               [&] { return change(move, AreaMove::moving, AreaMove::landing); });
+  std::optional<Naming> naming;  // while it lands, and until that is said
+  const auto moved = move_home(out.put, out.path, is_synced(move), [&] {
+    naming.emplace(area, out.path, patience);
+    return naming->good() && is_link_to(out.path.c_str(), out.put.c_str()) &&
+           change(move, AreaMove::moving, AreaMove::landing);
+  });
   const bool done = moved && *moved == Moved::done;
   if (!done && !change(move, AreaMove::moving, AreaMove::there) &&
       !change(move, AreaMove::landing, AreaMove::there)) {
@@ -84,6 +90,9 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
 
 std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all) {
   std::vector<AreaMove*> moves;
+  if (ended && area.moves_live != 0) {
+    const Naming all(area, patience);  // what somebody began who was killed
+  }
   for (AreaMove& move : area.all_moves()) {
     if (ended && (move.state == AreaMove::landing || move.state == AreaMove::moving)) {
       move.state = AreaMove::there;  // whoever was about to is gone

@@ -159,7 +159,7 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   header.bytes = aligned(header.files + area_files * sizeof(AreaFile));
   if (memory > 0) {
     header.moves = header.bytes;
-    header.parts = aligned(header.moves + area_moves * sizeof(AreaMove));
+    header.parts = aligned(header.moves + moves_bytes);
     header.bytes = aligned(header.parts + sizeof(AreaParts));
   }
   std::uint64_t needed = header.bytes;

@@ -26,6 +26,7 @@
 
 using sluice::Area;
 using sluice::AreaMove;
+using sluice::Naming;
 using sluice::preload::ask;
 using sluice::preload::describe_name;
 using sluice::preload::drop_name;
@@ -38,6 +39,8 @@ using sluice::preload::settle_all;
 
 namespace {
 
+constexpr int most_looks = 16;  // at a name that others give to one file after another
+
 int stat_by(int folder, const char* path, void* out, int flags) {
   return static_cast<int>(syscall(SYS_newfstatat, folder, path, out, flags));
 }
@@ -46,13 +49,26 @@ bool follows(int flags) {
   return (flags & AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// The row of a file that is elsewhere, by the path that is a link to it; null for all others.
-AreaMove* elsewhere(int folder, const char* path) {
+// The row of a file that is elsewhere, by the path that is a link to it; null for all others. `again` where
+// that changed meanwhile.
+AreaMove* elsewhere(int folder, const char* path, bool& again) {
   Area* area = sluice::this_area();
-  char whole[sizeof(AreaMove::path)];
-  return area == nullptr || area->moves_live == 0 || !sluice::real_path(folder, path, whole)
-             ? nullptr
-             : sluice::move_of(*area, whole);
+  again = false;
+  return area == nullptr || area->moves_live == 0 ? nullptr : sluice::move_of(*area, folder, path, again);
+}
+AreaMove* elsewhere(int folder, const char* path) {
+  AreaMove* out = nullptr;
+  bool again = true;
+  for (int i = 0; again && i < most_looks; ++i) {
+    out = elsewhere(folder, path, again);
+  }
+  return out;
+}
+
+// Whether names of files that are elsewhere may change, and the real path that a name is.
+bool may_change(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]) {
+  const Area* area = sluice::this_area();
+  return area != nullptr && area->moves_made != 0 && sluice::real_path(folder, path, out);
 }
 
 template <class Look>
@@ -87,33 +103,21 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
   if (area == nullptr || area->moves_made == 0 || (out == 0 ? !S_ISLNK(found->st_mode) : saved != ENOENT)) {
     return out;
   }
-  if (const AreaMove* move = elsewhere(folder, path); move != nullptr) {
-    return stat_by(AT_FDCWD, move->data.data(), found, 0);
-  }
-  errno = saved;
-  return look();  // it may have come home since
-}
-
-// The link is gone, and so is the file. REQUIRES: the row is ours.
-void remove_data(AreaMove* move) {
-  if (move != nullptr) {
-    const int saved = errno;
-    syscall(SYS_unlinkat, AT_FDCWD, move->data.data(), 0);
-    end_move(*sluice::this_area(), *move);
+  // It may have come home, or be another, since.
+  bool again = true;
+  for (int i = 0; again && i < most_looks; ++i) {
+    const AreaMove* move = elsewhere(folder, path, again);
+    if (move != nullptr && stat_by(AT_FDCWD, move->data.data(), found, 0) == 0) {
+      return 0;
+    }
     errno = saved;
+    out = look();
+    again = again || move != nullptr;
+    if (out == 0 ? !S_ISLNK(found->st_mode) : errno != ENOENT) {
+      break;
+    }
   }
-}
-
-// A row that nobody brings home meanwhile; null where there is none.
-AreaMove* claimed(int folder, const char* path) {
-  AreaMove* move = elsewhere(folder, path);
-  return move != nullptr && claim(*move) ? move : nullptr;
-}
-
-void give_back(AreaMove* move) {
-  if (move != nullptr) {
-    move->state.store(AreaMove::there);
-  }
+  return out;
 }
 
 bool is_folder(int folder, const char* path) {
@@ -131,37 +135,36 @@ int unlinked(int folder, const char* path, bool removes_folders, Unlink unlink) 
     }
     settle(folder, path, false, 0);
   }
-  AreaMove* move = claimed(folder, path);
+  char whole[sizeof(AreaMove::path)];
+  if (!may_change(folder, path, whole)) {
+    return unlink();
+  }
+  Area& area = *sluice::this_area();
+  Naming naming(area, whole);
+  naming.intend(nullptr, move_at(area, whole), "");
   const int out = unlink();
-  out == 0 ? remove_data(move) : give_back(move);
+  naming.end(out == 0);
   return out;
 }
 
-// The same data under another path. REQUIRES: the row is ours.
-void rename_row(AreaMove& move, std::string_view path) {
-  Area& area = *sluice::this_area();
-  if (AreaMove* again = sluice::new_move(area, path, move.data.data()); again != nullptr) {
-    again->flags.store(move.flags);
-    again->state.store(AreaMove::there);
-  }
-  end_move(area, move);
+bool is_below(std::string_view path, std::string_view folder) {
+  return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
 }
 
-// A folder has another name: so have all files in it.
-void rename_below(std::string_view from, std::string_view to) {
+// A folder has another name: so have all files in it. REQUIRES: all names.
+void rename_below(std::string_view from, std::string_view to, bool exchanged) {
   char path[sizeof(AreaMove::path)];
   for (AreaMove& move : sluice::this_area()->all_moves()) {
     const std::string_view before(move.path.data());
-    if (!is_elsewhere(move) || before.size() <= from.size() || !before.starts_with(from) ||
-        before[from.size()] != '/' || !claim(move)) {
+    const bool moved = is_below(before, from);
+    if (!is_elsewhere(move) || !(moved || (exchanged && is_below(before, to)))) {
       continue;
     }
-    const int length = std::snprintf(path, sizeof path, "%.*s%s", static_cast<int>(to.size()), to.data(),
-                                     move.path.data() + from.size());
+    const std::string_view above = moved ? to : from;
+    const int length = std::snprintf(path, sizeof path, "%.*s%s", static_cast<int>(above.size()),
+                                     above.data(), move.path.data() + (moved ? from : to).size());
     if (length > 0 && static_cast<std::size_t>(length) < sizeof path) {
-      rename_row(move, path);
-    } else {
-      give_back(&move);
+      std::memcpy(move.path.data(), path, static_cast<std::size_t>(length) + 1);
     }
   }
 }
@@ -187,35 +190,32 @@ int renamed(int folder, const char* from, int other, const char* to, unsigned fl
   }
   char old_path[sizeof(AreaMove::path)];
   char new_path[sizeof(AreaMove::path)];
-  const Area* area = sluice::this_area();
-  if (area == nullptr || area->moves_live == 0 || !sluice::real_path(folder, from, old_path) ||
-      !sluice::real_path(other, to, new_path)) {
+  if (!may_change(folder, from, old_path) || !may_change(other, to, new_path)) {
     return rename();
   }
-  AreaMove* moved = claimed(folder, from);
-  AreaMove* replaced = claimed(other, to);
+  const bool exchanged = (flags & RENAME_EXCHANGE) != 0;
+  if (is_folder(AT_FDCWD, old_path) || (exchanged && is_folder(AT_FDCWD, new_path))) {
+    const Naming all(*sluice::this_area());
+    const int out = rename();
+    if (out == 0) {
+      rename_below(old_path, new_path, exchanged);
+    }
+    return out;
+  }
+  Area& area = *sluice::this_area();
+  Naming naming(area, old_path, new_path);
+  const AreaMove* moved = move_at(area, old_path);
+  const AreaMove* replaced = move_at(area, new_path);
   if ((moved != nullptr || replaced != nullptr) && (flags & ~unsigned{RENAME_NOREPLACE}) != 0) {
-    give_back(moved);
-    give_back(replaced);
     errno = EINVAL;  // as file systems do that cannot
     return -1;
   }
   if (flags == 0 && is_same_file(moved, replaced)) {
-    give_back(moved);
-    give_back(replaced);
     return 0;  // both names stay, as POSIX says
   }
+  naming.intend(moved, replaced, new_path);
   const int out = rename();
-  if (out != 0) {
-    give_back(moved);
-    give_back(replaced);
-    return out;
-  }
-  remove_data(replaced);
-  if (moved != nullptr) {
-    rename_row(*moved, new_path);
-  }
-  rename_below(old_path, new_path);
+  naming.end(out == 0);
   return out;
 }
 
@@ -269,12 +269,15 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
     errno = EXDEV;
     return -1;
   }
-  second->flags = AreaMove::closed;
+  second->flags = AreaMove::closed | (first->flags & AreaMove::synced);
   second->state.store(AreaMove::there);
-  if (syscall(SYS_linkat, AT_FDCWD, first->data.data(), AT_FDCWD, data, 0) == 0 && link_to(*second)) {
+  if (syscall(SYS_linkat, AT_FDCWD, first->data.data(), AT_FDCWD, data, 0) == 0 && link_to(*area, *second)) {
     return 0;
   }
-  remove_data(second);
+  const int saved = errno;
+  syscall(SYS_unlinkat, AT_FDCWD, data, 0);
+  end_move(*area, *second);
+  errno = saved;
   return -1;
 }
 
@@ -355,10 +358,19 @@ SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, 
     inode = said == 0 ? out->stx_ino : 0;
     return said;
   };
-  const int result = sluice::look_at_whole(look, device, inode, out->stx_size);
-  return result == 0 && S_ISLNK(out->stx_mode) && elsewhere(folder, path) != nullptr
-             ? SLUICE_NEXT(statx)(folder, path, flags & ~AT_SYMLINK_NOFOLLOW, mask, out)
-             : result;
+  int result = sluice::look_at_whole(look, device, inode, out->stx_size);
+  const Area* area = sluice::this_area();
+  bool again = area != nullptr && area->moves_made != 0;
+  for (int i = 0; again && i < most_looks && (result == 0 ? S_ISLNK(out->stx_mode) : errno == ENOENT); ++i) {
+    const AreaMove* move = elsewhere(folder, path, again);
+    if (move != nullptr &&
+        SLUICE_NEXT(statx)(AT_FDCWD, move->data.data(), flags & ~AT_EMPTY_PATH, mask, out) == 0) {
+      return 0;
+    }
+    again = again || move != nullptr;
+    result = SLUICE_NEXT(statx)(folder, path, flags, mask, out);
+  }
+  return result;
 }
 
 // Names.

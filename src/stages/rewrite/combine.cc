@@ -237,9 +237,8 @@ std::int64_t open_part(const Elsewhere& where, void** file_state, sluice_activit
 
 bool is_moved(const sluice_activity& activity) {
   Area& area = *this_area();
-  char path[sizeof(AreaMove::path)];
-  return area.moves_live != 0 && real_path(activity.descriptor, activity.target, path) &&
-         move_of(area, path) != nullptr;
+  bool again = false;
+  return move_of(area, activity.descriptor, activity.target, again) != nullptr || again;
 }
 
 std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activity& activity,

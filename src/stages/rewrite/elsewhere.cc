@@ -18,6 +18,8 @@
 namespace sluice {
 namespace {
 
+constexpr int most_looks = 16;  // at a name that others give to one file after another
+
 std::atomic<unsigned> made = 0;
 
 // Whether nothing is at the path.
@@ -26,13 +28,12 @@ bool is_new(const char* path) {
   return syscall(SYS_newfstatat, AT_FDCWD, path, &found, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
-// The group that a file gets which is made there. False where it would get more from its folder, an access
-// list: that is left to the kernel.
-bool group_from(const char* path, gid_t& group) {
+// The group that a file gets which is made there, and its folder. False where it would get more from its
+// folder, an access list: that is left to the kernel.
+bool group_from(const char* path, gid_t& group, struct stat& found) {
   char folder[sizeof(AreaMove::path)];
   const char* slash = std::strrchr(path, '/');
   std::snprintf(folder, sizeof folder, "%.*s/", static_cast<int>(slash - path), path);
-  struct stat found {};
   if (syscall(SYS_newfstatat, AT_FDCWD, folder, &found, 0) != 0 ||
       syscall(SYS_getxattr, folder, "system.posix_acl_default", nullptr, 0) > 0) {
     return false;
@@ -47,13 +48,15 @@ bool give_group(int fd, gid_t group) {
          (found.st_gid == group || syscall(SYS_fchown, fd, static_cast<uid_t>(-1), group) == 0);
 }
 
-// Makes the file there and the link here; null where it is better made here. `path` is its real one.
+// Makes the file there and the link here; null where it is better made here, and where somebody was faster:
+// then `again`. `path` is its real one.
 AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activity& activity,
-                         const sluice_next* next) {
+                         const sluice_next* next, bool& again) {
   Area* area = this_area();
   std::array<char, sizeof(AreaMove::data)> data = {};
   gid_t group = 0;
-  if (area->over != 0 || !is_new(path) || is_excepted(where, path) || !group_from(path, group) ||
+  struct stat above {};
+  if (area->over != 0 || !is_new(path) || is_excepted(where, path) || !group_from(path, group, above) ||
       !name_data(where, path, data)) {
     return nullptr;
   }
@@ -70,64 +73,82 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
     end_move(*area, *move);
     return nullptr;
   }
+  move->device = above.st_dev;
+  move->inode = above.st_ino;
   // The record first: whoever is killed after it has left a link that somebody brings home, or none.
   move->state.store(AreaMove::there, std::memory_order_release);
-  if (!give_group(static_cast<int>(fd), group) || !link_to(*move)) {
+  area->moves_made.fetch_add(1, std::memory_order_relaxed);
+  const bool given = give_group(static_cast<int>(fd), group);
+  if (!given || !link_to(*area, *move)) {
+    again = given && errno == EEXIST;
     end_move(*area, *move);
     syscall(SYS_unlinkat, AT_FDCWD, data.data(), 0);
     syscall(SYS_close, static_cast<int>(fd));
-    return nullptr;  // somebody was faster, or may not write there: as without us
+    return nullptr;  // one may not write there: as without us
   }
-  area->moves_made.fetch_add(1, std::memory_order_relaxed);
   activity.error = 0;
   activity.result = fd;
   return move;
 }
 
+// Opens the data of a file that is elsewhere. False where it is not there any more.
+bool open_elsewhere(AreaMove& move, void** file_state, sluice_activity& activity, const sluice_next* next) {
+  const bool writes = (activity.flags & O_ACCMODE) != O_RDONLY;
+  sluice_activity there = activity;
+  there.descriptor = AT_FDCWD;
+  there.target = move.data.data();
+  there.flags &= ~(O_NOFOLLOW | O_CREAT);
+  if ((activity.flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
+    there.result = -1;
+    there.error = EEXIST;
+  } else {
+    if (writes) {
+      move.flags.fetch_and(~std::uint32_t{AreaMove::closed});
+    }
+    next->act(next, &there);
+  }
+  // Whoever brings it home says so first, and then looks whether it is open; we the other way round.
+  if (there.result >= 0 && !is_elsewhere(move)) {
+    syscall(SYS_close, static_cast<int>(there.result));
+    return false;
+  }
+  if (there.result < 0 && (there.error == ENOENT || there.error == ELOOP)) {
+    return false;
+  }
+  *file_state = there.result >= 0 && writes ? pack_move(*this_area(), move) : nullptr;
+  activity.error = there.error;
+  activity.result = there.result;
+  return true;
+}
+
 std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activity& activity,
                        const sluice_next* next) {
   Area* area = this_area();
-  const bool writes = (activity.flags & O_ACCMODE) != O_RDONLY;
-  const bool makes = (activity.flags & O_CREAT) != 0 && writes && (activity.flags & O_TMPFILE) != O_TMPFILE;
-  char path[sizeof(AreaMove::path)];
+  const bool makes = (activity.flags & O_CREAT) != 0 && (activity.flags & O_ACCMODE) != O_RDONLY &&
+                     (activity.flags & O_TMPFILE) != O_TMPFILE;
   // One that ends in '/' is no file's: the kernel says so.
   if (area == nullptr || activity.target == nullptr || activity.target[0] == 0 ||
-      (!makes && area->moves_live == 0) || activity.target[std::strlen(activity.target) - 1] == '/' ||
-      !real_path(activity.descriptor, activity.target, path)) {
+      (!makes && area->moves_live == 0) || activity.target[std::strlen(activity.target) - 1] == '/') {
     return next->act(next, &activity);
   }
-  const bool anew = (activity.flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
-  AreaMove* move = move_of(*area, path);
-  if (move != nullptr && anew) {
-    activity.error = EEXIST;
-    return activity.result = -1;
-  }
-  if (move != nullptr) {
-    sluice_activity there = activity;
-    there.descriptor = AT_FDCWD;
-    there.target = move->data.data();
-    there.flags &= ~(O_NOFOLLOW | O_CREAT);
-    if (writes) {
-      move->flags.fetch_and(~std::uint32_t{AreaMove::closed});
-    }
-    // Whoever brings it home says so first, and then looks whether it is open; we the other way round.
-    if (next->act(next, &there) >= 0) {
-      if (is_elsewhere(*move)) {
-        *file_state = writes ? move : nullptr;
-        activity.error = 0;
-        return activity.result = there.result;
+  // It may come home, or be replaced by another, between any two looks.
+  for (int i = 0; i < most_looks; ++i) {
+    bool again = false;
+    char path[sizeof(AreaMove::path)];
+    if (AreaMove* move = move_of(*area, activity.descriptor, activity.target, again); move != nullptr) {
+      if (open_elsewhere(*move, file_state, activity, next)) {
+        return activity.result;
       }
-      syscall(SYS_close, static_cast<int>(there.result));
-    } else if (there.error != ENOENT) {
-      activity.error = there.error;
-      return activity.result = -1;
+      continue;
     }
-    move = move_of(*area, path);  // it has come home meanwhile, or that was tried
-  }
-  if (move == nullptr && makes) {
-    *file_state = make_elsewhere(where, path, activity, next);
-    if (*file_state != nullptr) {
-      return activity.result;
+    if (!again && makes && real_path(activity.descriptor, activity.target, path)) {
+      if (const AreaMove* move = make_elsewhere(where, path, activity, next, again); move != nullptr) {
+        *file_state = pack_move(*area, *move);
+        return activity.result;
+      }
+    }
+    if (!again) {
+      break;
     }
   }
   return next->act(next, &activity);
@@ -158,7 +179,7 @@ bool is_excepted(const Elsewhere& where, const char* path) {
 bool name_data(const Elsewhere& where, const char* path, std::array<char, 256>& out) {
   const char* slash = std::strrchr(path, '/');
   const int length =
-      std::snprintf(out.data(), out.size(), "%s/sluice-%ld-%u-%.60s", where.folder.data(),
+      std::snprintf(out.data(), out.size(), "%s/%s%ld-%u-%.60s", where.folder.data(), data_prefix.data(),
                     syscall(SYS_getpid), made.fetch_add(1), slash == nullptr ? path : slash + 1);
   return length > 0 && static_cast<std::size_t>(length) < out.size();
 }
@@ -169,11 +190,13 @@ std::int64_t act_elsewhere(const Elsewhere& where, void** file_state, sluice_act
     return open_file(where, file_state, activity, next);
   }
   const std::int64_t result = next->act(next, &activity);
-  auto* move = static_cast<AreaMove*>(*file_state);
+  AreaMove* move = *file_state == nullptr ? nullptr : unpack_move(*this_area(), *file_state);
+  if (activity.operation == SLUICE_CLOSE) {
+    *file_state = nullptr;
+  }
   if (move != nullptr && activity.operation == SLUICE_SYNC) {
     move->flags.fetch_or(AreaMove::synced);
   } else if (move != nullptr) {
-    *file_state = nullptr;
     close_file(*this_area(), *move);
   }
   return result;

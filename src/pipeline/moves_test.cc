@@ -1,0 +1,142 @@
+#include "pipeline/moves.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <string>
+
+#include "pipeline/area.h"
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An area with moves alone, in memory that a child shares.
+class Moves : public testing::Test {
+ protected:
+  Moves() {
+    memory_ = static_cast<std::byte*>(
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    area_ = new (memory_) Area;
+    area_->moves = (sizeof(Area) + 63) / 64 * 64;
+    std::string name = (fs::temp_directory_path() / "moves-XXXXXX").string();
+    folder_ = fs::canonical(mkdtemp(name.data()));
+  }
+  ~Moves() override {
+    fs::remove_all(folder_);
+    munmap(memory_, bytes);
+  }
+  Moves(const Moves&) = delete;
+  Moves& operator=(const Moves&) = delete;
+
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+  [[nodiscard]] std::string data(const std::string& name) const { return folder_ / ("sluice-" + name); }
+  // A file that is elsewhere.
+  AreaMove& make(const std::string& name) {
+    std::ofstream(data(name)) << name;
+    AreaMove* move = new_move(*area_, path(name), data(name));
+    move->state = AreaMove::there;
+    EXPECT_TRUE(link_to(*area_, *move));
+    return *move;
+  }
+  AreaMove* find(const std::string& name) {
+    bool again = false;
+    return move_of(*area_, AT_FDCWD, path(name).c_str(), again);
+  }
+
+  static constexpr std::size_t bytes = sizeof(Area) + 64 + moves_bytes;
+  std::byte* memory_ = nullptr;
+  Area* area_ = nullptr;
+  fs::path folder_;
+};
+
+TEST_F(Moves, WhatAPathIsItsLinkSays) {
+  AreaMove& one = make("one");
+  EXPECT_EQ(find("one"), &one);
+  EXPECT_EQ(find("other"), nullptr);
+  fs::create_symlink(data("one"), path("copy"));
+  EXPECT_EQ(find("copy"), nullptr) << "a copy of the link is a link";
+  end_move(*area_, one);
+  EXPECT_EQ(find("one"), nullptr);
+}
+
+TEST_F(Moves, ARowThatIsAnotherFilesIsTold) {
+  AreaMove& one = make("one");
+  const void* packed = pack_move(*area_, one);
+  EXPECT_EQ(unpack_move(*area_, packed), &one);
+  end_move(*area_, one);
+  ASSERT_EQ(new_move(*area_, path("one"), data("one")), &one);
+  EXPECT_EQ(unpack_move(*area_, packed), nullptr);
+}
+
+TEST_F(Moves, WhoIsKilledWhileNamesChangeIsFinished) {
+  for (const bool renamed : {false, true}) {
+    AreaMove& from = make("from");
+    AreaMove& to = make("to");
+    const pid_t child = fork();
+    if (child == 0) {
+      Naming naming(*area_, path("from"), path("to"));
+      naming.intend(&from, &to, path("to"));
+      if (renamed) {
+        fs::rename(path("from"), path("to"));
+      }
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    { const Naming next(*area_, path("to")); }
+    { const Naming next(*area_, path("from")); }
+    EXPECT_EQ(find("to"), renamed ? &from : &to);
+    EXPECT_EQ(find("from"), renamed ? nullptr : &from);
+    EXPECT_EQ(fs::exists(data("to")), !renamed);
+    for (AreaMove* move : {&from, &to}) {
+      end_move(*area_, *move);
+    }
+    fs::remove(path("from"));
+    fs::remove(path("to"));
+  }
+  EXPECT_EQ(area_->moves_live, 0U);
+}
+
+TEST_F(Moves, WhoIsKilledAfterItRemovedANameIsFinished) {
+  AreaMove& one = make("one");
+  const pid_t child = fork();
+  if (child == 0) {
+    Naming naming(*area_, path("one"));
+    naming.intend(nullptr, &one, "");
+    fs::remove(path("one"));
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  { const Naming all(*area_); }
+  EXPECT_EQ(area_->moves_live, 0U);
+  EXPECT_FALSE(fs::exists(data("one")));
+}
+
+TEST_F(Moves, NobodyWaitsForEverWhereItMayNot) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Naming naming(*area_, path("one"));
+    [[maybe_unused]] const ssize_t told = write(ready[1], "x", 1);
+    pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_FALSE(Naming(*area_, path("one"), 20).good());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(Naming(*area_, path("one"), 20).good());
+}
+
+}  // namespace
+}  // namespace sluice
