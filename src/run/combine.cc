@@ -269,8 +269,14 @@ void set_time(int fd, const std::vector<Source>& sources, const struct stat& bef
   futimens(fd, times.data());
 }
 
+// Whether nobody but us has a file open that has no name any more. While the program runs it may share our
+// open file, and read it by /proc.
+bool is_nobodys(int fd, When when) {
+  return when != When::runs && fcntl(fd, F_SETLEASE, F_WRLCK) == 0 && fcntl(fd, F_SETLEASE, F_UNLCK) == 0;
+}
+
 // `moved`, `beside` and `dropped` are done, and `failed` is not.
-Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd fd, bool checked,
+Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd fd, When when,
                  bool in_the_middle) {
   Recovered out;
   out.path = whole.path.data();
@@ -285,12 +291,12 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
   struct stat before {};
   bool good = false;
   fstat(fd.get(), &before);
-  if (before.st_nlink == 0) {
+  if (before.st_nlink == 0 && is_nobodys(fd.get(), when)) {
     out.outcome = Outcome::dropped;
     out.why = "the file was removed";
     return out;
   }
-  if (checked && !is_unchanged(whole, stamp_of(fd.get(), good), in_the_middle)) {
+  if (when == When::left && !is_unchanged(whole, stamp_of(fd.get(), good), in_the_middle)) {
     return to_beside(combine_sources(sources, 0), sources, std::move(out), "the file was changed since");
   }
   const Combined combined = combine_sources(sources, static_cast<std::uint64_t>(before.st_size));
@@ -313,7 +319,7 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
 }
 
 // REQUIRES: the parts' locks.
-Recovered gather_parts(AreaWhole& whole, const std::vector<AreaPart*>& parts, UniqueFd fd, bool checked,
+Recovered gather_parts(AreaWhole& whole, const std::vector<AreaPart*>& parts, UniqueFd fd, When when,
                        bool in_the_middle) {
   std::vector<Source> sources;
   for (const AreaPart* part : parts) {
@@ -327,7 +333,7 @@ Recovered gather_parts(AreaWhole& whole, const std::vector<AreaPart*>& parts, Un
     }
     sources.push_back(std::move(*source));
   }
-  return gather(whole, sources, std::move(fd), checked, in_the_middle);
+  return gather(whole, sources, std::move(fd), when, in_the_middle);
 }
 
 // What is left of its parts goes, and whoever still has one writes to the file. REQUIRES: the parts' locks,
@@ -433,7 +439,7 @@ Recovered gather_logged(Logged& one) {
   if (!one.lost.empty()) {
     return {.path = one.whole.path.data(), .put = folder_of(one.sources.front().data), .why = one.lost};
   }
-  Recovered out = gather(one.whole, one.sources, UniqueFd(), true, false);
+  Recovered out = gather(one.whole, one.sources, UniqueFd(), When::left, false);
   if (!one.damage.empty()) {
     out.why += (out.why.empty() ? "" : ", and ") + one.damage;
   }
@@ -526,8 +532,10 @@ std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When whe
     Recovered one;
     one.path = whole.path.data();
     one.why = "somebody is writing to it";
+    UniqueFd* own = held(i, whole.generation);
     if (locks.good()) {
-      one = gather_parts(whole, locks.all(), held(i, whole.generation), when == When::left, in_the_middle);
+      UniqueFd fd(own == nullptr ? -1 : fcntl(own->get(), F_DUPFD_CLOEXEC, 0));
+      one = gather_parts(whole, locks.all(), std::move(fd), when, in_the_middle);
       whole.error = one.outcome == Outcome::failed && whole.error == 0 ? EIO : whole.error.load();
     }
     if (one.outcome == Outcome::failed) {
@@ -537,6 +545,9 @@ std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When whe
         whole.failures.fetch_add(1);
       }
     } else {
+      if (own != nullptr) {
+        *own = UniqueFd();
+      }
       commit(parts, whole, locks.all());
       clear(parts, whole, locks.all());
     }

@@ -41,8 +41,9 @@ enum class When {
 };
 
 // Those that could not be brought together, and with `tell_all` the others as well. `held` gives the
-// descriptor of a whole, by row and generation, or none.
-using HeldWhole = std::function<UniqueFd(std::uint32_t, std::uint32_t)>;
+// descriptor of a whole, by row and generation, or null; it is closed when the whole is together, before
+// anybody is told: a file that somebody has open for writing cannot be run.
+using HeldWhole = std::function<UniqueFd*(std::uint32_t, std::uint32_t)>;
 std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When when, bool tell_all);
 
 // The same from what lies in a folder, where the memory of the run is gone: all that was synced.

@@ -145,21 +145,23 @@ void Mover::wake() {
 }
 
 void Mover::hold(std::uint32_t whole, std::uint32_t generation, UniqueFd fd) {
-  if (area_.parts == 0 || whole >= area_.at<AreaParts>(area_.parts)->wholes.size() || !fd) {
+  const auto* parts = area_.at<AreaParts>(area_.parts);
+  if (area_.parts == 0 || whole >= parts->wholes.size() || !fd) {
     return;
   }
   const std::lock_guard guard(mutex_);
+  if (parts->wholes[whole].generation != generation) {
+    return;  // it is together already
+  }
   held_[whole] = {.fd = std::move(fd), .generation = generation};
 }
 
 std::vector<Recovered> Mover::combine(When when) {
-  const auto held = [this](std::uint32_t whole, std::uint32_t generation) {
+  // It stays where it is: another one comes to its place only when this whole is together.
+  const auto held = [this](std::uint32_t whole, std::uint32_t generation) -> UniqueFd* {
     const std::lock_guard guard(mutex_);
     const auto found = held_.find(whole);
-    if (found == held_.end() || found->second.generation != generation) {
-      return UniqueFd();
-    }
-    return UniqueFd(fcntl(found->second.fd.get(), F_DUPFD_CLOEXEC, 0));
+    return found == held_.end() || found->second.generation != generation ? nullptr : &found->second.fd;
   };
   std::vector<Recovered> out = combine_parts(area_, held, when, false);
   const std::lock_guard guard(mutex_);

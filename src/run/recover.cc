@@ -379,7 +379,7 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
         out.insert(out.end(), pending.begin(), pending.end());
       } else {
         for (auto& done : {combine_parts(
-                               area, [](auto, auto) { return UniqueFd(); }, When::left, true),
+                               area, [](auto, auto) -> UniqueFd* { return nullptr; }, When::left, true),
                            bring_home(area, true, true), Lander(area).land(Lander::Which::closed, true)}) {
           out.insert(out.end(), done.begin(), done.end());
         }

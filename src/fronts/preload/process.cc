@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +14,7 @@
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/pending.h"
+#include "pipeline/area.h"
 #include "pipeline/process.h"
 #include "pipeline/tell.h"
 
@@ -55,6 +58,47 @@ void before_exit() {
       put_down_all();  // nobody else will
     }
   }
+}
+
+// Files in parts that all who wrote them have closed.
+void make_closed_native(sluice::AreaParts& parts) {
+  for (const sluice::AreaPart& part : parts.parts) {
+    sluice::AreaWhole& whole = parts.wholes[part.whole];
+    bool closed = (part.generation & 1) != 0 && is_parted(whole);
+    for (const sluice::AreaPart& other : parts.parts) {
+      closed = closed && ((other.generation & 1) == 0 || other.whole != part.whole ||
+                          (other.flags & sluice::AreaPart::closed) != 0);
+    }
+    if (closed) {
+      sluice::make_native(whole.device, whole.inode);
+    }
+  }
+}
+
+// One that was written just now may be in parts, or on its way to the keeper, which has it open for writing:
+// then the kernel does not run it. `run` gives an errno, or 0.
+template <class Run>
+int run_closed(Run run) {
+  constexpr int most_tries = 50;
+  int error = run();
+  sluice::AreaParts* parts = sluice::this_parts();
+  for (int i = 0; i < most_tries && error == ETXTBSY && parts != nullptr && parts->top != 0; ++i) {
+    make_closed_native(*parts);
+    const timespec nap{.tv_sec = 0, .tv_nsec = i == 0 ? 0 : 2000000};
+    syscall(SYS_nanosleep, &nap, nullptr);
+    error = run();
+  }
+  return error;
+}
+// The same of a call that does not return where all is well.
+template <class Exec>
+int exec_closed(Exec exec) {
+  before_exec();
+  errno = run_closed([&] {
+    exec();
+    return errno;
+  });
+  return -1;
 }
 
 void begin_own_child() {
@@ -131,29 +175,23 @@ SLUICE_EXPORT int clone(int (*run)(void*), void* stack, int flags, void* argumen
 }
 
 SLUICE_EXPORT int execve(const char* path, char* const words[], char* const environment[]) noexcept {
-  before_exec();
-  return SLUICE_NEXT(execve)(path, words, environment);
+  return exec_closed([&] { SLUICE_NEXT(execve)(path, words, environment); });
 }
 SLUICE_EXPORT int execv(const char* path, char* const words[]) noexcept {
-  before_exec();
-  return SLUICE_NEXT(execv)(path, words);
+  return exec_closed([&] { SLUICE_NEXT(execv)(path, words); });
 }
 SLUICE_EXPORT int execvp(const char* name, char* const words[]) noexcept {
-  before_exec();
-  return SLUICE_NEXT(execvp)(name, words);
+  return exec_closed([&] { SLUICE_NEXT(execvp)(name, words); });
 }
 SLUICE_EXPORT int execvpe(const char* name, char* const words[], char* const environment[]) noexcept {
-  before_exec();
-  return SLUICE_NEXT(execvpe)(name, words, environment);
+  return exec_closed([&] { SLUICE_NEXT(execvpe)(name, words, environment); });
 }
 SLUICE_EXPORT int fexecve(int fd, char* const words[], char* const environment[]) noexcept {
-  before_exec();
-  return SLUICE_NEXT(fexecve)(fd, words, environment);
+  return exec_closed([&] { SLUICE_NEXT(fexecve)(fd, words, environment); });
 }
 SLUICE_EXPORT int execveat(int folder, const char* path, char* const words[], char* const environment[],
                            int flags) noexcept {
-  before_exec();
-  return SLUICE_NEXT(execveat)(folder, path, words, environment, flags);
+  return exec_closed([&] { SLUICE_NEXT(execveat)(folder, path, words, environment, flags); });
 }
 // `list` is behind the words then.
 #define SLUICE_WORDS(first)                                                      \
@@ -185,13 +223,15 @@ SLUICE_EXPORT int posix_spawn(pid_t* id, const char* path, const posix_spawn_fil
                               const posix_spawnattr_t* attributes, char* const words[],
                               char* const environment[]) {
   before_spawn(actions);
-  return SLUICE_NEXT(posix_spawn)(id, path, actions, attributes, words, environment);
+  return run_closed(
+      [&] { return SLUICE_NEXT(posix_spawn)(id, path, actions, attributes, words, environment); });
 }
 SLUICE_EXPORT int posix_spawnp(pid_t* id, const char* name, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const words[],
                                char* const environment[]) {
   before_spawn(actions);
-  return SLUICE_NEXT(posix_spawnp)(id, name, actions, attributes, words, environment);
+  return run_closed(
+      [&] { return SLUICE_NEXT(posix_spawnp)(id, name, actions, attributes, words, environment); });
 }
 SLUICE_EXPORT int system(const char* command) {
   before_spawn();

@@ -252,8 +252,15 @@ std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activit
     return fail(activity, error);
   }
   const std::int64_t fd = act_elsewhere(where, file_state, activity, next);
+  if (const int error = fd >= 0 ? make_file_native(static_cast<int>(fd)) : 0; error != 0) {
+    // The stages below have opened it.
+    activity.operation = SLUICE_CLOSE;
+    activity.descriptor = static_cast<int>(fd);
+    act_elsewhere(where, file_state, activity, next);
+    activity.operation = SLUICE_OPEN;
+    return fail(activity, error);
+  }
   if (fd >= 0) {
-    make_file_native(static_cast<int>(fd));
     *file_state = *file_state == nullptr ? reinterpret_cast<void*>(native_file) : *file_state;
   }
   return fd;
