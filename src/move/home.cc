@@ -157,6 +157,23 @@ bool watch_writers(int fd) {
 
 }  // namespace
 
+UniqueFd open_again(int fd, int flags) {
+  const std::string self = fmt::format("/proc/self/fd/{}", fd);
+  UniqueFd out(open(self.c_str(), flags | O_CLOEXEC));
+  struct stat found {};
+  if (!out && errno == EACCES && fstat(fd, &found) == 0 && found.st_uid == geteuid()) {
+    const mode_t mode = found.st_mode & 07777U;
+    const int refused = chmod(self.c_str(), mode | S_IRUSR | S_IWUSR);
+    out = refused == 0 ? UniqueFd(open(self.c_str(), flags | O_CLOEXEC)) : UniqueFd();
+    const int saved = errno;
+    if (refused == 0) {
+      chmod(self.c_str(), mode);
+    }
+    errno = saved;
+  }
+  return out;
+}
+
 Status copy_whole(int from, int to, const std::function<bool()>& go_on) {
   struct stat found {};
   if (fstat(from, &found) != 0) {
@@ -179,9 +196,10 @@ Status copy_whole(int from, int to, const std::function<bool()>& go_on) {
 Result<Moved> move_home(const std::string& data, const std::string& link, bool sync,
                         const std::function<bool()>& may_commit) {
   const Untold untold;  // until the lease is given back
-  const UniqueFd from(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd named(open(data.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd from = named ? open_again(named.get(), O_RDONLY) : UniqueFd();
   if (!from) {
-    return Errno().fail(fmt::format("cannot open {}", quote(data)));
+    return Errno().fail("cannot open it");
   }
   // By its descriptor: the folder may get another name meanwhile.
   const UniqueFd folder(open(folder_of(link).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -215,7 +233,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   const auto undisturbed = [&] { return !watched || fcntl(from.get(), F_GETLEASE) == F_RDLCK; };
   Status copied = copy_whole(from.get(), to.get(), undisturbed);
   if (copied && sync && fsync(to.get()) != 0) {
-    copied = Errno().fail(fmt::format("cannot sync {}", quote(link)));
+    copied = Errno().fail("cannot sync it");
   }
   to = UniqueFd();  // a program that is open for writing cannot be run
   const bool written = !undisturbed();
@@ -223,12 +241,12 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   if (!copied || written || !ours) {
     unlink(temporary.c_str());
     if (!copied && !written) {
-      return std::move(copied).error().within(fmt::format("bringing {} home", quote(link)));
+      return std::move(copied).error();
     }
     return written ? Moved::busy : Moved::kept;
   }
   if (!replace_link(temporary, entry)) {
-    auto failed = Errno().fail(fmt::format("cannot put {} in its place", quote(link)));
+    auto failed = Errno().fail("cannot put it in its place");
     unlink(temporary.c_str());
     return failed;
   }
@@ -240,8 +258,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
     if (symlink(data.c_str(), again.c_str()) == 0 && replace_link(again, entry)) {
       return Moved::busy;
     }
-    return Errno().fail(
-        fmt::format("{} was opened while it was moved, and has two versions: {}", quote(link), quote(data)));
+    return Errno().fail("it was opened while it was moved, and has two versions");
   }
   if (sync) {
     fsync(folder.get());

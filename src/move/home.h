@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/sys.h"
 
 namespace sluice {
 
@@ -21,6 +22,10 @@ enum class Moved {
 // no, kept.
 Result<Moved> move_home(const std::string& data, const std::string& link, bool sync,
                         const std::function<bool()>& may_commit);
+
+// The file of a descriptor once more, also where its mode forbids that to its owner. None, and errno, where
+// it cannot be.
+UniqueFd open_again(int fd, int flags);
 
 // Copies bytes and everything that is said of them, except the name. Holes stay holes. Stops, with ECANCELED,
 // when `go_on` says so between two pieces.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +53,19 @@ std::uint64_t bit_of(std::string_view path) {
   return std::uint64_t{1} << (path_hash(path) % area_namings);
 }
 
+// Which folder a path is in, by whatever name that goes.
+void note_folder(AreaMove& move) {
+  struct stat found {};
+  char folder[sizeof(AreaMove::path)];
+  const std::string_view path = move.path.data();
+  folder[path.copy(folder, path.rfind('/') + 1)] = 0;
+  const int saved = errno;
+  const bool told = syscall(SYS_newfstatat, AT_FDCWD, folder, &found, 0) == 0;
+  move.device = told ? found.st_dev : 0;
+  move.inode = told ? found.st_ino : 0;
+  errno = saved;
+}
+
 // What somebody began who may be dead by now. REQUIRES: the row's lock.
 void finish(Area& area, AreaNaming& row) {
   const std::span<AreaMove> moves = area.all_moves();
@@ -59,6 +73,7 @@ void finish(Area& area, AreaNaming& row) {
   const std::uint32_t replaced = row.replaced;
   if (moved != 0 && is_link_to(row.path.data(), moves[moved - 1].data.data())) {
     moves[moved - 1].path = row.path;
+    note_folder(moves[moved - 1]);
   }
   if (replaced != 0 && !is_link_to(moves[replaced - 1].path.data(), moves[replaced - 1].data.data())) {
     syscall(SYS_unlinkat, AT_FDCWD, moves[replaced - 1].data.data(), 0);
@@ -116,10 +131,9 @@ AreaMove* new_move(Area& area, std::string_view path, std::string_view data) {
     }
     row.flags = 0;
     row.generation = row.generation % 0xffffffff + 1;
-    row.device = 0;
-    row.inode = 0;
     std::memcpy(row.path.data(), path.data(), path.size());
     row.path[path.size()] = 0;
+    note_folder(row);
     std::memcpy(row.data.data(), data.data(), data.size());
     row.data[data.size()] = 0;
     area.moves_live.fetch_add(1);

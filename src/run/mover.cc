@@ -4,16 +4,19 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <utility>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "move/home.h"
 
@@ -48,12 +51,59 @@ Recovered about(const AreaMove& move) {
   return out;
 }
 
+bool is_folder_of(const std::string& folder, const AreaMove& move) {
+  struct stat found {};
+  return lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_dev == move.device &&
+         found.st_ino == move.inode;
+}
+
+// Its folder, where somebody else gave that another name beside the old one; "" where it is not found.
+std::string find_folder(const std::string& before, const AreaMove& move) {
+  if (is_folder_of(before, move)) {
+    return before;
+  }
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_of(before), ignored)) {
+    if (is_folder_of(entry.path().string(), move)) {
+      return entry.path().string();
+    }
+  }
+  return "";
+}
+
+// Where the link is: somebody else may have given it another name in its folder, or the folder. "" where it
+// is not found, and `gone` where it is surely in none of these.
+std::string find_link(const AreaMove& move, bool& gone) {
+  const std::string path = move.path.data();
+  const char* data = move.data.data();
+  gone = false;
+  if (is_link_to(path.c_str(), data)) {
+    return path;
+  }
+  const std::string folder = find_folder(folder_of(path), move);
+  const std::string same = folder + path.substr(path.rfind('/'));
+  if (!folder.empty() && is_link_to(same.c_str(), data)) {
+    return same;
+  }
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    if (is_link_to(entry.path().c_str(), data)) {
+      return entry.path().string();
+    }
+  }
+  gone = !folder.empty() && !failed;
+  return "";
+}
+
 Recovered bring_one(Area& area, AreaMove& move, bool ended) {
   Recovered out = about(move);
   out.outcome = Recovered::Outcome::moved;  // whatever somebody else did with it
   if (!change(move, AreaMove::there, AreaMove::moving)) {
     return out;
   }
+  bool gone = false;
+  const std::string found = ended ? find_link(move, gone) : "";
+  out.path = found.empty() ? out.path : found;
   std::optional<Naming> naming;  // while it lands, and until that is said
   const auto moved = move_home(out.put, out.path, is_synced(move), [&] {
     naming.emplace(area, out.path, patience);
@@ -66,7 +116,7 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
     return out;  // the program renamed or removed it meanwhile
   }
   out.outcome = Recovered::Outcome::failed;
-  if (!moved && moved.error().number == ENOENT && access(out.put.c_str(), F_OK) != 0) {
+  if (!moved && moved.error().number == ENOENT && access(out.put.c_str(), F_OK) != 0 && errno == ENOENT) {
     out.outcome = Recovered::Outcome::moved;  // it came home under another name
     end_move(area, move);
   } else if (!moved) {
@@ -78,8 +128,10 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
     out.why = "somebody has it open";
   } else if (!ended) {
     out.why = "its path is not a link to it";  // yet: the program may be renaming its folder
+  } else if (!gone) {
+    out.why = found.empty() ? "its folder is not where it was" : "its name is being changed";
   } else {
-    // Somebody took the link away, or with its folder elsewhere: the data is not ours to remove.
+    // Somebody took the link away: the data is not ours to remove.
     out.outcome = Recovered::Outcome::stays;
     end_move(area, move);
   }

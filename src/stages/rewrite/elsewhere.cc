@@ -28,12 +28,13 @@ bool is_new(const char* path) {
   return syscall(SYS_newfstatat, AT_FDCWD, path, &found, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
-// The group that a file gets which is made there, and its folder. False where it would get more from its
+// The group that a file gets which is made there. False where it would get more from its
 // folder, an access list: that is left to the kernel.
-bool group_from(const char* path, gid_t& group, struct stat& found) {
+bool group_from(const char* path, gid_t& group) {
   char folder[sizeof(AreaMove::path)];
   const char* slash = std::strrchr(path, '/');
   std::snprintf(folder, sizeof folder, "%.*s/", static_cast<int>(slash - path), path);
+  struct stat found {};
   if (syscall(SYS_newfstatat, AT_FDCWD, folder, &found, 0) != 0 ||
       syscall(SYS_getxattr, folder, "system.posix_acl_default", nullptr, 0) > 0) {
     return false;
@@ -55,8 +56,7 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
   Area* area = this_area();
   std::array<char, sizeof(AreaMove::data)> data = {};
   gid_t group = 0;
-  struct stat above {};
-  if (area->over != 0 || !is_new(path) || is_excepted(where, path) || !group_from(path, group, above) ||
+  if (area->over != 0 || !is_new(path) || is_excepted(where, path) || !group_from(path, group) ||
       !name_data(where, path, data)) {
     return nullptr;
   }
@@ -73,8 +73,6 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
     end_move(*area, *move);
     return nullptr;
   }
-  move->device = above.st_dev;
-  move->inode = above.st_ino;
   // The record first: whoever is killed after it has left a link that somebody brings home, or none.
   move->state.store(AreaMove::there, std::memory_order_release);
   area->moves_made.fetch_add(1, std::memory_order_relaxed);
