@@ -180,6 +180,7 @@ void Keeper::take(const KeeperMessage& message, UniqueFd fd) {
     if (const Status taken = snapshots_.take(fd, message.kind == KeeperMessage::refresh); !taken) {
       log::warn("run: {}", taken.error().text());
     }
+    fd = UniqueFd();  // before the program goes on, and maybe runs the file
     let_go(message.buffer);
     return;
   }

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/files.h"
 #include "base/text.h"
 #include "move/home.h"
@@ -27,7 +29,10 @@ bool go_on() {
 
 Status Snapshots::take(const UniqueFd& fd, bool again) {
   struct stat found {};
-  if (!fd || fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode)) {
+  if (!fd) {
+    return lacks(EMFILE, "a file");
+  }
+  if (fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode)) {
     return {};
   }
   const auto [place, fresh] = all_.try_emplace({found.st_dev, found.st_ino});
@@ -36,25 +41,37 @@ Status Snapshots::take(const UniqueFd& fd, bool again) {
   }
   Snapshot& snapshot = place->second;
   const std::string self = fmt::format("/proc/self/fd/{}", fd.get());
-  if (!snapshot.file) {  // the program's may be for writing only
-    snapshot.file = UniqueFd(open(self.c_str(), O_RDWR | O_CLOEXEC));
+  if (!snapshot.file) {
+    snapshot.file = UniqueFd(open(self.c_str(), O_PATH | O_CLOEXEC));
   }
   SLUICE_TRY(const std::string path, read_link(self));
-  snapshot.copy = scratch_beside(path);
-  if (!snapshot.file || !snapshot.copy) {
-    auto failed = Errno().fail(fmt::format("cannot keep a copy of {}", quote(path)));
+  const UniqueFd from = snapshot.file ? open_again(snapshot.file.get(), O_RDONLY) : UniqueFd();
+  snapshot.copy = from ? scratch_beside(path) : UniqueFd();
+  if (!snapshot.copy) {
+    const int number = errno;
     all_.erase(place);
-    return failed;
+    return lacks(number, quote(path));
   }
-  return copy_whole(snapshot.file.get(), snapshot.copy.get(), go_on);
+  return copy_whole(from.get(), snapshot.copy.get(), go_on);
+}
+
+Status Snapshots::lacks(int number, const std::string& path) {
+  return lacking_[number]++ == 0 ? Status(fail(number, fmt::format("cannot keep a copy of {}", path)))
+                                 : Status();
 }
 
 std::vector<std::string> Snapshots::put_back() {
   std::vector<std::string> out;
+  for (const auto& [number, count] : lacking_) {
+    if (count > 1) {
+      out.push_back(fail(number, fmt::format("cannot keep copies of {} more files", count - 1)).text());
+    }
+  }
   for (auto& [identity, snapshot] : all_) {
-    if (ftruncate(snapshot.file.get(), 0) != 0) {
+    const UniqueFd to = open_again(snapshot.file.get(), O_RDWR);
+    if (!to || ftruncate(to.get(), 0) != 0) {
       out.push_back(Errno().fail("cannot put a file back").text());
-    } else if (const Status done = copy_whole(snapshot.copy.get(), snapshot.file.get(), go_on); !done) {
+    } else if (const Status done = copy_whole(snapshot.copy.get(), to.get(), go_on); !done) {
       out.push_back(done.error().text());
     }
   }

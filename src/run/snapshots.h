@@ -21,10 +21,14 @@ class Snapshots {
 
  private:
   struct Snapshot {
-    UniqueFd file;
+    UniqueFd file;  // its name alone: one that is open for writing cannot be run
     UniqueFd copy;
   };
+  // Why there is no copy; the same is said once.
+  Status lacks(int number, const std::string& path);
+
   std::map<std::pair<std::uint64_t, std::uint64_t>, Snapshot> all_;  // by device and inode
+  std::map<int, std::size_t> lacking_;                               // by errno
 };
 
 }  // namespace sluice
