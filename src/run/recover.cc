@@ -243,7 +243,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd) {
   if (gone || (file ? fstat(file.get(), &found) == 0 && found.st_nlink == 0 : buffer.nameless)) {
     out.outcome = Outcome::dropped;
     out.why = "the file was removed";
-    empty(area, buffer);
+    buffer.length.store(0, std::memory_order_release);  // that is no write
     return out;
   }
   if (!file) {
