@@ -22,6 +22,7 @@ constexpr std::array examples = {
     Example{"sluice doctor --json=report.json -- make", "The same of every program that make starts."},
 };
 
+constexpr int failed_itself = 125;
 constexpr int cannot_run = 126;
 constexpr int not_found = 127;
 
@@ -48,16 +49,21 @@ Result<Output> run(const Context& context) {
   const Diagnosis diagnosis{.tallies = trace->tallies(), .unmanaged = shared.area().unmanaged};
   const std::string text = diagnosis_text(diagnosis, style_of(STDERR_FILENO, ColourChoice::automatic));
   [[maybe_unused]] const ssize_t told = sys().write(STDERR_FILENO, text.data(), text.size());
+  bool lacking = false;  // the report is not where it belongs
   if (json_to) {
     Json json = diagnosis_json(diagnosis);
     json["status"] = exit_status(*ended);
     json["seconds"] = ended->seconds;
     if (const Status written = json_to.write(json); !written) {
-      log::error("doctor: {}", written.error().text());  // the status stays the program's
+      log::error("doctor: {}", written.error().text());
+      lacking = true;
     }
   }
   out.status = exit_status(*ended);
   out.ended = ended->status;
+  if (lacking && out.status == 0) {
+    out.status = failed_itself;
+  }
   return out;
 }
 

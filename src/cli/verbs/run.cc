@@ -208,7 +208,7 @@ Result<Output> run(const Context& context) {
                              {"SLUICE_RUN", shared.path()}},
                             nullptr, [&] { keeper.settle(); });
   Output out;
-  bool lacking = false;  // data that the program wrote and that is not where it belongs
+  bool lacking = false;  // data that the program wrote, or its account, is not where it belongs
   const std::vector<Recovered> odd = keeps ? keeper.finish() : std::vector<Recovered>();
   for (const std::string& line : describe(odd)) {
     log::warn("run: {}", line);
@@ -248,7 +248,8 @@ Result<Output> run(const Context& context) {
     json["status"] = exit_status(*ended);
     json["stages"] = stages;
     if (const Status written = json_to.write(json); !written) {
-      log::error("run: {}", written.error().text());  // the status stays the program's
+      log::error("run: {}", written.error().text());
+      lacking = true;
     }
   }
   out.status = exit_status(*ended);
