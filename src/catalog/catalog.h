@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/sys.h"
 
 namespace sluice {
 
@@ -45,6 +46,23 @@ struct ProfileRow {
   bool operator==(const ProfileRow&) const = default;
 };
 
+// Data that is elsewhere than its path says, or is on its way, keyed by that path. The words of `kind` and
+// `state` are placing's. It has a FileRow of the same path beside it, for the space that it was promised.
+struct PlacementRow {
+  std::string path;    // bytes: absolute, the folders above it without links
+  std::string target;  // bytes: where the data is
+  std::string place;   // PlaceRow::id
+  std::string intent;  // canonical words
+  std::string kind;
+  std::string state;       // which step is under way
+  std::int64_t since = 0;  // seconds since 1970
+  std::uint64_t size = 0;  // bytes, when it was last looked at
+  std::string checksum;    // of the data when it was last moved, "" = not known
+  std::string aside;       // bytes: the name beside the path that a step uses, "" = none
+  std::string facts;       // JSON: what it takes to undo the step
+  bool operator==(const PlacementRow&) const = default;
+};
+
 class Catalog {
  public:
   enum class Mode { read, write };
@@ -67,6 +85,18 @@ class Catalog {
   virtual Status put_profile(const ProfileRow& row) = 0;  // replaces an earlier one of the place
   virtual Result<std::optional<ProfileRow>> find_profile(std::string_view place_id) = 0;
   virtual Result<std::vector<std::string>> profiles() = 0;  // the places that have one, by id
+
+  // A new placement and what it is promised; EEXIST where the path has one already.
+  virtual Status add_placement(const PlacementRow& row, std::uint64_t promised) = 0;
+  // The next step of one that is there; a promise that is not given stays as it is.
+  virtual Status put_placement(const PlacementRow& row, std::optional<std::uint64_t> promised) = 0;
+  virtual Result<std::optional<PlacementRow>> find_placement(std::string_view path) = 0;
+  virtual Result<std::vector<PlacementRow>> placements() = 0;  // by path
+  // With what it was promised; no such row is fine.
+  virtual Status remove_placement(std::string_view path) = 0;
+  // Who has it may work on that placement. It ends with the descriptor or the process; EAGAIN where another
+  // has it, in this process or elsewhere.
+  virtual Result<UniqueFd> lock_placement(std::string_view path) = 0;
 
   // What it is and where, for messages: "SQLite catalog '/home/u/.local/state/sluice/catalog.db'".
   [[nodiscard]] virtual std::string description() const = 0;

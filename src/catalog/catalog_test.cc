@@ -57,6 +57,72 @@ TEST_P(CatalogRows, TheLastProfileOfAPlaceComesBack) {
             "1970-01-01 00:00:03\n");
 }
 
+PlacementRow placement(const std::string& path) {
+  return {.path = path,
+          .target = "/fast/\xff",
+          .place = "nvme",
+          .intent = "temp",
+          .kind = "new",
+          .state = "placing",
+          .since = 5,
+          .size = ~std::uint64_t{0},
+          .checksum = "",
+          .aside = ".a\n",
+          .facts = "{}"};
+}
+
+TEST_P(CatalogRows, APlacementHasItsPromise) {
+  auto catalog = open();
+  PlacementRow row = placement("/a\n\xff");
+  ASSERT_TRUE(catalog->add_placement(row, 100));
+  ASSERT_TRUE(catalog->add_placement(placement("/b"), 10));
+  EXPECT_EQ(catalog->promised("nvme").value(), 110U);
+  EXPECT_EQ(catalog->find_file(row.path).value(),
+            (FileRow{.path = row.path, .intent = "temp", .place = "nvme", .promised = 100}));
+  row.state = "placed";
+  ASSERT_TRUE(catalog->put_placement(row, std::nullopt));
+  EXPECT_EQ(catalog->promised("nvme").value(), 110U);
+  ASSERT_TRUE(catalog->put_placement(row, 1));
+  EXPECT_EQ(catalog->promised("nvme").value(), 11U);
+  catalog.reset();
+  catalog = open(kRead);
+  EXPECT_EQ(catalog->find_placement(row.path).value(), row);
+  EXPECT_EQ(catalog->placements().value(), (std::vector{row, placement("/b")}));
+  catalog = open();
+  ASSERT_TRUE(catalog->remove_placement(row.path));
+  ASSERT_TRUE(catalog->remove_placement(row.path));
+  EXPECT_EQ(catalog->find_placement(row.path).value(), std::nullopt);
+  EXPECT_EQ(catalog->find_file(row.path).value(), std::nullopt);
+  EXPECT_EQ(catalog->promised("nvme").value(), 10U);
+}
+
+TEST_P(CatalogRows, APathIsPlacedOnce) {
+  const auto catalog = open();
+  ASSERT_TRUE(catalog->add_placement(placement("/a"), 100));
+  PlacementRow other = placement("/a");
+  other.target = "/other";
+  const Status again = catalog->add_placement(other, 1);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().number, EEXIST);
+  EXPECT_EQ(catalog->find_placement("/a").value(), placement("/a"));
+  EXPECT_EQ(catalog->promised("nvme").value(), 100U);
+}
+
+TEST_P(CatalogRows, OneAtATimeWorksOnAPlacement) {
+  const auto catalog = open();
+  const auto other = open();
+  auto lock = catalog->lock_placement("/a");
+  ASSERT_TRUE(lock);
+  for (const auto& one : {catalog.get(), other.get()}) {
+    const auto second = one->lock_placement("/a");
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().number, EAGAIN);
+  }
+  EXPECT_TRUE(other->lock_placement("/b"));
+  lock->reset();
+  EXPECT_TRUE(other->lock_placement("/a"));
+}
+
 TEST_P(CatalogRows, PlacesComeBackSortedAndReplaced) {
   auto catalog = open();
   ASSERT_TRUE(catalog->put_places({place("b"), place("a")}));

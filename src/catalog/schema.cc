@@ -78,7 +78,29 @@ CREATE VIEW readable_profiles AS
   FROM profiles;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2};
+constexpr const char* kVersion3 = R"sql(
+CREATE TABLE placements (
+  path BLOB NOT NULL PRIMARY KEY,
+  target BLOB NOT NULL,
+  place BLOB NOT NULL,
+  intent TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  checksum TEXT NOT NULL,
+  aside BLOB NOT NULL,
+  facts TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW readable_placements AS
+  SELECT CAST(path AS TEXT) AS path, CAST(target AS TEXT) AS target, CAST(place AS TEXT) AS place, intent, kind,
+         state, datetime(since, 'unixepoch') AS since, printf('%u', size) AS size, checksum,
+         CAST(aside AS TEXT) AS aside, facts
+  FROM placements;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3};
 
 struct Header {
   std::int64_t application = 0;

@@ -119,6 +119,61 @@ TEST(CatalogSchema, VersionTwoIsStillRead) {
   EXPECT_EQ(catalog->places().value(), std::vector{kFrozenPlace});
 }
 
+// What version 3 adds to it. Frozen likewise.
+constexpr const char* kFrozenVersion3 = R"sql(
+CREATE TABLE placements (
+  path BLOB NOT NULL PRIMARY KEY,
+  target BLOB NOT NULL,
+  place BLOB NOT NULL,
+  intent TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  checksum TEXT NOT NULL,
+  aside BLOB NOT NULL,
+  facts TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE VIEW readable_placements AS
+  SELECT CAST(path AS TEXT) AS path, CAST(target AS TEXT) AS target, CAST(place AS TEXT) AS place, intent, kind,
+         state, datetime(since, 'unixepoch') AS since, printf('%u', size) AS size, checksum,
+         CAST(aside AS TEXT) AS aside, facts
+  FROM placements;
+INSERT INTO placements VALUES (x'2f612f0a', x'2f6d6e742fff', x'6e766d65', 'temp', 'file', 'placed', 1700000002, -1,
+                               'xxh3:00', x'', '{}');
+PRAGMA user_version = 3;
+)sql";
+
+const PlacementRow kFrozenPlacement = {.path = "/a/\n",
+                                       .target = "/mnt/\xff",
+                                       .place = "nvme",
+                                       .intent = "temp",
+                                       .kind = "file",
+                                       .state = "placed",
+                                       .since = 1'700'000'002,
+                                       .size = ~std::uint64_t{0},
+                                       .checksum = "xxh3:00",
+                                       .aside = "",
+                                       .facts = "{}"};
+
+TEST(CatalogSchema, VersionTwoGetsPlacements) {
+  const test::TemporaryFolder folder;
+  test::raw_sql(folder / "c.db", std::string(kFrozenVersion1) + kFrozenVersion2);
+  const auto catalog = test::open(folder / "c.db", kWrite);
+  EXPECT_TRUE(catalog->placements().value().empty());
+  ASSERT_TRUE(catalog->add_placement(kFrozenPlacement, 7));
+  EXPECT_EQ(catalog->find_placement("/a/\n").value(), kFrozenPlacement);
+  EXPECT_EQ(catalog->places().value(), std::vector{kFrozenPlace});
+}
+
+TEST(CatalogSchema, VersionThreeIsStillRead) {
+  const test::TemporaryFolder folder;
+  test::raw_sql(folder / "c.db", std::string(kFrozenVersion1) + kFrozenVersion2 + kFrozenVersion3);
+  const auto catalog = test::open(folder / "c.db", kWrite);
+  EXPECT_EQ(catalog->placements().value(), std::vector{kFrozenPlacement});
+  EXPECT_EQ(catalog->files().value(), kFrozenFiles);
+}
+
 TEST(CatalogSchema, TheMigrationsAreTheFrozenOnes) {
   const test::TemporaryFolder folder;
   test::raw_sql(folder / "frozen.db", kFrozenVersion1);
@@ -126,6 +181,9 @@ TEST(CatalogSchema, TheMigrationsAreTheFrozenOnes) {
   EXPECT_EQ(schema_text(folder / "ours.db"), schema_text(folder / "frozen.db"));
   test::raw_sql(folder / "frozen.db", kFrozenVersion2);
   test::raw_sql(folder / "ours.db", migrations()[1]);
+  EXPECT_EQ(schema_text(folder / "ours.db"), schema_text(folder / "frozen.db"));
+  test::raw_sql(folder / "frozen.db", kFrozenVersion3);
+  test::raw_sql(folder / "ours.db", migrations()[2]);
   EXPECT_EQ(schema_text(folder / "ours.db"), schema_text(folder / "frozen.db"));
 }
 

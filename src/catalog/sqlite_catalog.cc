@@ -1,10 +1,12 @@
 #include "catalog/sqlite_catalog.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <bit>
 #include <cerrno>
+#include <functional>
 #include <limits>
 
 #include "base/sys.h"
@@ -27,6 +29,25 @@ FileRow file_at(const Use& use) {
           .intent = use.bytes_at(1),
           .place = use.bytes_at(2),
           .promised = std::bit_cast<std::uint64_t>(use.number_at(3))};
+}
+
+PlacementRow placement_at(const Use& use) {
+  return {.path = use.bytes_at(0),
+          .target = use.bytes_at(1),
+          .place = use.bytes_at(2),
+          .intent = use.bytes_at(3),
+          .kind = use.bytes_at(4),
+          .state = use.bytes_at(5),
+          .since = use.number_at(6),
+          .size = std::bit_cast<std::uint64_t>(use.number_at(7)),
+          .checksum = use.bytes_at(8),
+          .aside = use.bytes_at(9),
+          .facts = use.bytes_at(10)};
+}
+
+// Where in the lock file a path has its byte. Two paths that share one keep each other waiting, no more.
+off_t lock_offset(std::string_view path) {
+  return static_cast<off_t>(std::hash<std::string_view>{}(path) >> 2);
 }
 
 bool same_file(const struct stat& a, const struct stat& b) {
@@ -58,6 +79,19 @@ Status SqliteCatalog::prepare() {
        "SET taken = ?2, body = ?3"},
       {&find_profile_, "SELECT place, taken, body FROM profiles WHERE place = ?1"},
       {&profiles_, "SELECT place FROM profiles ORDER BY place"},
+      {&add_placement_,
+       "INSERT INTO placements (path, target, place, intent, kind, state, since, size, checksum, aside, "
+       "facts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
+      {&put_placement_,
+       "UPDATE placements SET target = ?2, place = ?3, intent = ?4, kind = ?5, state = ?6, since = ?7, "
+       "size = ?8, checksum = ?9, aside = ?10, facts = ?11 WHERE path = ?1"},
+      {&find_placement_,
+       "SELECT path, target, place, intent, kind, state, since, size, checksum, aside, facts FROM placements "
+       "WHERE path = ?1"},
+      {&placements_,
+       "SELECT path, target, place, intent, kind, state, since, size, checksum, aside, facts FROM placements "
+       "ORDER BY path"},
+      {&remove_placement_, "DELETE FROM placements WHERE path = ?1"},
   };
   for (const auto& [statement, sql] : all) {
     SLUICE_TRY(*statement, database_.prepare(sql));
@@ -148,18 +182,20 @@ Result<std::vector<PlaceRow>> SqliteCatalog::places() {
   }
 }
 
-Status SqliteCatalog::put_file(const FileRow& row) {
+Status SqliteCatalog::write_file(const FileRow& row) {
   if (row.path.find('\0') != std::string::npos) {
     return bad_input(fmt::format("file path {} holds a NUL byte", quote(row.path)), "give a path without it");
   }
-  return change([&] {
-    return Use(database_, put_file_)
-        .bytes(row.path)
-        .text(row.intent)
-        .bytes(row.place)
-        .number(std::bit_cast<std::int64_t>(row.promised))
-        .finish();
-  });
+  return Use(database_, put_file_)
+      .bytes(row.path)
+      .text(row.intent)
+      .bytes(row.place)
+      .number(std::bit_cast<std::int64_t>(row.promised))
+      .finish();
+}
+
+Status SqliteCatalog::put_file(const FileRow& row) {
+  return change([&] { return write_file(row); });
 }
 
 Result<std::optional<FileRow>> SqliteCatalog::find_file(std::string_view path) {
@@ -234,6 +270,96 @@ Result<std::vector<std::string>> SqliteCatalog::profiles() {
     }
     out.push_back(use.bytes_at(0));
   }
+}
+
+Status SqliteCatalog::write_placement(Statement statement, const PlacementRow& row) {
+  return Use(database_, statement)
+      .bytes(row.path)
+      .bytes(row.target)
+      .bytes(row.place)
+      .text(row.intent)
+      .text(row.kind)
+      .text(row.state)
+      .number(row.since)
+      .number(std::bit_cast<std::int64_t>(row.size))
+      .text(row.checksum)
+      .bytes(row.aside)
+      .text(row.facts)
+      .finish();
+}
+
+Status SqliteCatalog::add_placement(const PlacementRow& row, std::uint64_t promised) {
+  return change([&]() -> Status {
+    {
+      Use use(database_, find_placement_);
+      SLUICE_TRY(const bool found, use.bytes(row.path).step());
+      if (found) {
+        return fail(EEXIST, fmt::format("{} is placed already", quote(row.path)));
+      }
+    }
+    SLUICE_CHECK(write_placement(add_placement_, row));
+    return write_file({.path = row.path, .intent = row.intent, .place = row.place, .promised = promised});
+  });
+}
+
+Status SqliteCatalog::put_placement(const PlacementRow& row, std::optional<std::uint64_t> promised) {
+  return change([&]() -> Status {
+    SLUICE_CHECK(write_placement(put_placement_, row));
+    return promised ? write_file(
+                          {.path = row.path, .intent = row.intent, .place = row.place, .promised = *promised})
+                    : Status();
+  });
+}
+
+Result<std::optional<PlacementRow>> SqliteCatalog::find_placement(std::string_view path) {
+  SLUICE_CHECK(database_.usable());
+  Use use(database_, find_placement_);
+  SLUICE_TRY(const bool found, use.bytes(path).step());
+  SLUICE_CHECK(check_unchanged());
+  return found ? std::optional(placement_at(use)) : std::nullopt;
+}
+
+Result<std::vector<PlacementRow>> SqliteCatalog::placements() {
+  SLUICE_CHECK(database_.usable());
+  std::vector<PlacementRow> out;
+  Use use(database_, placements_);
+  for (;;) {
+    SLUICE_TRY(const bool row, use.step());
+    if (!row) {
+      SLUICE_CHECK(check_unchanged());
+      return out;
+    }
+    out.push_back(placement_at(use));
+  }
+}
+
+Status SqliteCatalog::remove_placement(std::string_view path) {
+  return change([&]() -> Status {
+    SLUICE_CHECK(Use(database_, remove_placement_).bytes(path).finish());
+    return Use(database_, remove_file_).bytes(path).finish();
+  });
+}
+
+// Not in the database's own file: closing a descriptor of that would drop SQLite's locks.
+Result<UniqueFd> SqliteCatalog::lock_placement(std::string_view path) {
+  SLUICE_CHECK(database_.usable());
+  const std::string file = fmt::format("{}-placing", database_.path());
+  UniqueFd fd(sys().open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) {
+    return Errno().fail(fmt::format("cannot open {}", quote(file)));
+  }
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = lock_offset(path);
+  range.l_len = 1;
+  if (fcntl(fd.get(), F_OFD_SETLK, &range) != 0) {
+    const Errno why;
+    return (errno == EACCES ? fail(EAGAIN, fmt::format("another command works on {}", quote(path)))
+                            : why.fail(fmt::format("another command works on {}", quote(path))))
+        .advise("wait until it has ended");
+  }
+  return fd;
 }
 
 std::string SqliteCatalog::description() const {

@@ -36,12 +36,21 @@ class SqliteCatalog final : public Catalog {
   Result<std::optional<ProfileRow>> find_profile(std::string_view place_id) override;
   Result<std::vector<std::string>> profiles() override;
 
+  Status add_placement(const PlacementRow& row, std::uint64_t promised) override;
+  Status put_placement(const PlacementRow& row, std::optional<std::uint64_t> promised) override;
+  Result<std::optional<PlacementRow>> find_placement(std::string_view path) override;
+  Result<std::vector<PlacementRow>> placements() override;
+  Status remove_placement(std::string_view path) override;
+  Result<UniqueFd> lock_placement(std::string_view path) override;
+
   [[nodiscard]] std::string description() const override;
 
  private:
   template <class Change>
   Status change(Change&& rows);
   [[nodiscard]] Status check_unchanged() const;
+  Status write_file(const FileRow& row);
+  Status write_placement(Statement statement, const PlacementRow& row);
 
   Database database_;  // owns the statements, so it comes first
   std::optional<struct stat> watched_;
@@ -57,6 +66,11 @@ class SqliteCatalog final : public Catalog {
   Statement put_profile_;
   Statement find_profile_;
   Statement profiles_;
+  Statement add_placement_;
+  Statement put_placement_;
+  Statement find_placement_;
+  Statement placements_;
+  Statement remove_placement_;
 };
 
 }  // namespace sluice

@@ -41,6 +41,16 @@ class MemoryCatalog final : public Catalog {
     return std::optional<ProfileRow>();
   }
   Result<std::vector<std::string>> profiles() override { return std::vector<std::string>(); }
+  Status add_placement(const PlacementRow& /*row*/, std::uint64_t /*promised*/) override { return {}; }
+  Status put_placement(const PlacementRow& /*row*/, std::optional<std::uint64_t> /*promised*/) override {
+    return {};
+  }
+  Result<std::optional<PlacementRow>> find_placement(std::string_view /*path*/) override {
+    return std::optional<PlacementRow>{};
+  }
+  Result<std::vector<PlacementRow>> placements() override { return std::vector<PlacementRow>{}; }
+  Status remove_placement(std::string_view /*path*/) override { return {}; }
+  Result<UniqueFd> lock_placement(std::string_view /*path*/) override { return UniqueFd(); }
   [[nodiscard]] std::string description() const override { return "memory"; }
 
   std::map<std::string, PlaceRow> all;
