@@ -1,0 +1,20 @@
+// Finishes or takes back what was interrupted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/catalog.h"
+
+namespace sluice {
+
+// By the step that was under way and by what is found: afterwards the data is where it was before the step
+// or where it should be after it, and the row says so or is gone. What cannot be told to be a copy is never
+// removed. REQUIRES: the lock of the placement.
+Status mend(Catalog& catalog, const PlacementRow& row);
+
+// All that nobody works on any more; what could not be mended, a sentence each.
+Result<std::vector<std::string>> mend_all(Catalog& catalog);
+
+}  // namespace sluice
