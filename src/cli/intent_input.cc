@@ -11,6 +11,11 @@
 namespace sluice {
 
 Result<IntentInput> read_intent(const Context& context) {
+  return read_intent(context, context.options.text("path"), context.options.operands());
+}
+
+Result<IntentInput> read_intent(const Context& context, const std::string& typed,
+                                std::span<const std::string> operands) {
   IntentInput out;
   for (const Options::Value& file : context.options.all("rules")) {
     SLUICE_CHECK(out.rules.load(file.text));
@@ -19,7 +24,7 @@ Result<IntentInput> read_intent(const Context& context) {
     SLUICE_CHECK(out.rules.define(signature.text, "--sigdef"));
   }
   std::vector<Statement> statements;
-  if (const std::string typed = context.options.text("path"); !typed.empty()) {
+  if (!typed.empty()) {
     const std::string path = absolute(typed, current_folder());
     statements = out.rules.matching(path);
     SLUICE_TRY(auto attribute, attribute_statement(path, out.rules.sigdefs()));
@@ -27,7 +32,7 @@ Result<IntentInput> read_intent(const Context& context) {
       statements.push_back(std::move(*attribute));
     }
   }
-  const std::string words = join(context.options.operands(), " ");
+  const std::string words = join(operands, " ");
   auto intent = parse_intent(words, out.rules.sigdefs());
   if (!intent) {
     Error error = intent.error().error();

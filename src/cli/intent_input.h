@@ -36,6 +36,9 @@ struct IntentInput {
 
 // Reads all of them and merges. A rules file without --path is checked and gives its signatures.
 Result<IntentInput> read_intent(const Context& context);
+// The same for a verb that has no --path: the path and the words are among its operands.
+Result<IntentInput> read_intent(const Context& context, const std::string& typed,
+                                std::span<const std::string> words);
 // The vocabulary as a section of a manual page.
 std::vector<Section> vocabulary_section();
 

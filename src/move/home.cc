@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -19,23 +17,24 @@
 #include "base/files.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "move/lease.h"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t piece = std::size_t{8} << 20;
-constexpr useconds_t grace = 1000;  // in which a lookup that has begun reaches the file
+constexpr std::size_t piece = std::size_t{1} << 20;  // short enough to give way soon
+constexpr useconds_t grace = 1000;                   // in which a lookup that has begun reaches the file
 
 // Bytes of both at the same offset. The kernel does it where it can.
-Status copy_range(int from, int to, off_t begin, off_t end, const std::function<bool()>& go_on) {
+Status copy_range(int from, int to, off_t begin, off_t end, const GoOn& go_on) {
   std::vector<char> buffer;
   while (begin < end) {
-    if (!go_on()) {
+    const std::size_t length = std::min<std::size_t>(piece, static_cast<std::size_t>(end - begin));
+    if (!go_on(length)) {
       return fail(ECANCELED, "stopped");
     }
     off_t in = begin;
     off_t out = begin;
-    const std::size_t length = std::min<std::size_t>(piece, static_cast<std::size_t>(end - begin));
     ssize_t done = copy_file_range(from, &in, to, &out, length, 0);
     if (done < 0 && errno != EINTR && errno != ENOSPC && errno != EDQUOT) {
       buffer.resize(piece);
@@ -64,8 +63,10 @@ bool copy_small(int from, int to, off_t size) {
          pwrite(to, buffer.data(), static_cast<std::size_t>(size), 0) == size;
 }
 
-Status copy_bytes(int from, int to, off_t size, const std::function<bool()>& go_on) {
-  if (size == 0 || copy_small(from, to, size)) {
+Status copy_bytes(int from, int to, const struct stat& found, const GoOn& go_on) {
+  const off_t size = found.st_size;
+  const bool has_holes = found.st_blocks * 512 < size;
+  if (size == 0 || (!has_holes && copy_small(from, to, size))) {
     return {};
   }
   if (ioctl(to, FICLONE, from) == 0) {
@@ -126,35 +127,6 @@ bool replace_link(const std::string& file, const std::string& link) {
   return errno == EINVAL && rename(file.c_str(), link.c_str()) == 0;
 }
 
-// The kernel tells by a signal that a lease is wanted back, which would end us; we look for ourselves.
-class Untold {
- public:
-  Untold() {
-    sigemptyset(&told_);
-    sigaddset(&told_, SIGRTMIN);
-    pthread_sigmask(SIG_BLOCK, &told_, &before_);
-  }
-  Untold(const Untold&) = delete;
-  Untold& operator=(const Untold&) = delete;
-  ~Untold() {
-    const timespec now{};
-    while (sigtimedwait(&told_, nullptr, &now) > 0) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t told_ = {};
-  sigset_t before_ = {};
-};
-
-// Whoever opens it for writing from now on is noticed.
-bool watch_writers(int fd) {
-  f_owner_ex self{.type = F_OWNER_TID, .pid = gettid()};
-  return fcntl(fd, F_SETOWN_EX, &self) == 0 && fcntl(fd, F_SETSIG, SIGRTMIN) == 0 &&
-         fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
-}
-
 }  // namespace
 
 UniqueFd open_again(int fd, int flags) {
@@ -174,28 +146,36 @@ UniqueFd open_again(int fd, int flags) {
   return out;
 }
 
-Status copy_whole(int from, int to, const std::function<bool()>& go_on) {
+Status copy_whole(int from, int to, const GoOn& go_on) {
   struct stat found {};
   if (fstat(from, &found) != 0) {
     return Errno().fail("cannot look at the file");
   }
-  SLUICE_CHECK(copy_bytes(from, to, found.st_size, go_on));
-  copy_attributes(from, to);
+  SLUICE_CHECK(copy_bytes(from, to, found, go_on));
+  return copy_facts(from, to);
+}
+
+Status copy_facts(int from, int to) {
+  struct stat found {};
+  if (fstat(from, &found) != 0) {
+    return Errno().fail("cannot look at it");
+  }
   const std::array<timespec, 2> times = {found.st_atim, found.st_mtim};
   struct stat made {};
   const bool owned = fstat(to, &made) == 0 && made.st_uid == found.st_uid && made.st_gid == found.st_gid;
   if (!owned && fchown(to, found.st_uid, found.st_gid) != 0 && errno != EPERM) {
-    return Errno().fail("cannot give the file its owner");
+    return Errno().fail("cannot give it its owner");
   }
+  copy_attributes(from, to);  // after the owner, whose change takes capabilities away
   if (fchmod(to, found.st_mode & 07777U) != 0 || futimens(to, times.data()) != 0) {
-    return Errno().fail("cannot give the file its mode and times");
+    return Errno().fail("cannot give it its mode and times");
   }
   return {};
 }
 
 Result<Moved> move_home(const std::string& data, const std::string& link, bool sync,
                         const std::function<bool()>& may_commit) {
-  const Untold untold;  // until the lease is given back
+  const LeaseSignals untold;  // until the lease is given back
   const UniqueFd named(open(data.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   const UniqueFd from = named ? open_again(named.get(), O_RDONLY) : UniqueFd();
   if (!from) {
@@ -221,8 +201,8 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
     }
   }
   // A file system without leases cannot tell; then it is hoped that a closed file stays closed.
-  const bool watched = watch_writers(from.get());
-  if (!watched && errno == EAGAIN) {
+  const Lease lease(from.get(), Lease::Against::writers);
+  if (lease.busy()) {
     return Moved::busy;
   }
   const std::string temporary = fmt::format("{}.{}.sluice-{}", here, name.substr(0, 200), random_name());
@@ -230,8 +210,8 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   if (!to) {
     return Errno().fail(fmt::format("cannot write in {}", quote(folder_of(link))));
   }
-  const auto undisturbed = [&] { return !watched || fcntl(from.get(), F_GETLEASE) == F_RDLCK; };
-  Status copied = copy_whole(from.get(), to.get(), undisturbed);
+  const auto undisturbed = [&] { return lease.undisturbed(); };
+  Status copied = copy_whole(from.get(), to.get(), [&](std::uint64_t) { return undisturbed(); });
   if (copied && sync && fsync(to.get()) != 0) {
     copied = Errno().fail("cannot sync it");
   }

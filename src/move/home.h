@@ -1,6 +1,7 @@
 // Brings the data of a file that was put elsewhere back to where the user wanted it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -8,6 +9,9 @@
 #include "base/sys.h"
 
 namespace sluice {
+
+// Asked before each piece of a copy, with its bytes; false = stop. It may take its time.
+using GoOn = std::function<bool(std::uint64_t)>;
 
 enum class Moved {
   done,  // the file is there, plain and whole, and gone from where it was
@@ -29,6 +33,8 @@ UniqueFd open_again(int fd, int flags);
 
 // Copies bytes and everything that is said of them, except the name. Holes stay holes. Stops, with ECANCELED,
 // when `go_on` says so between two pieces.
-Status copy_whole(int from, int to, const std::function<bool()>& go_on);
+Status copy_whole(int from, int to, const GoOn& go_on);
+// All of that but the bytes; for folders, too.
+Status copy_facts(int from, int to);
 
 }  // namespace sluice

@@ -33,6 +33,9 @@ Status check_folder(const Spot& spot) {
     return bad_input(fmt::format("{} is in a folder of Sluice's own", quote(spot.path)),
                      "name the path that its link is at; `sluice status` lists them");
   }
+  if (spot.name == box_mark) {
+    return bad_input(fmt::format("{} has a name that Sluice uses itself", quote(spot.path)), "rename it");
+  }
   struct statvfs about {};
   if (fstatvfs(spot.folder.get(), &about) != 0) {
     return Errno().fail(fmt::format("cannot look at folder {}", quote(above)));

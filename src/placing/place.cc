@@ -2,17 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <ctime>
 
-#include "base/files.h"
 #include "base/step.h"
 #include "base/text.h"
-#include "places/mounts.h"
 #include "placing/check.h"
 #include "placing/mend.h"
 #include "placing/spot.h"
@@ -58,6 +54,7 @@ Result<Placed> place_new(Catalog& catalog, const Discovery& found, const Plan& p
   SLUICE_CHECK(check_unplaced(catalog, spot));
   SLUICE_TRY(const auto there, spot.look());
   if (there) {
+    SLUICE_CHECK(check_data(spot, *there));
     return fail(EEXIST, fmt::format("{} is there already", quote(spot.path)))
         .advise("--adopt moves its data");
   }
@@ -80,7 +77,7 @@ Result<Placed> place_new(Catalog& catalog, const Discovery& found, const Plan& p
   SLUICE_CHECK(catalog.add_placement(row, plan.intent.total_size().value_or(0)));
   step("place: row written");
   const auto make = [&]() -> Status {
-    SLUICE_TRY(const UniqueFd inside, make_box(box, false));
+    SLUICE_TRY(const UniqueFd inside, make_box(box, spot.path, false));
     step("place: folder made");
     if (folder && mkdirat(inside.get(), spot.name.c_str(), 0700) != 0) {
       return Errno().fail(fmt::format("cannot make {}", quote(row.target)));

@@ -12,6 +12,7 @@
 
 #include "catalog/catalog.h"
 #include "intent/intent.h"
+#include "move/home.h"
 #include "places/discover.h"
 #include "plan/plan.h"
 
@@ -42,6 +43,14 @@ Intent placing_intent(const Discovery& found, const std::string& path, const Int
 // Nothing was changed then.
 Result<Placed> place_new(Catalog& catalog, const Discovery& found, const Plan& plan, const std::string& path,
                          bool folder = false);
+
+// For a file or folder that is there: its data is copied to the chosen place, synced and compared, and then
+// the link takes its path at once. As place_new(), and: EBUSY with who has it open; somebody who opens it for
+// writing meanwhile makes it begin again. The plan is for placing_intent() with its size (data_size()).
+Result<Placed> adopt(Catalog& catalog, const Discovery& found, const Plan& plan, const std::string& path,
+                     const GoOn& go_on);
+// How much is there; nothing where nothing is. Refuses what cannot be adopted.
+Result<std::optional<std::uint64_t>> data_size(const std::string& path);
 
 // What the catalog has of the path, and whose link is still there; nothing otherwise. One query, no planning.
 Result<std::optional<Placed>> find_placed(Catalog& catalog, const std::string& path);

@@ -20,10 +20,10 @@ namespace {
 constexpr std::string_view own_prefix = "sluice-placed-";
 constexpr std::size_t hint_length = 60;  // of the folder's name that a box begins with
 
-// Without following a link anywhere in it.
-UniqueFd open_plain(int folder, const char* path) {
+// Without following a link anywhere in it. A folder on the way may be one that this user cannot list.
+UniqueFd open_plain(int folder, const char* path, unsigned access = O_PATH) {
   open_how how{};
-  how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  how.flags = access | O_DIRECTORY | O_CLOEXEC;
   how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   return UniqueFd(static_cast<int>(syscall(SYS_openat2, folder, path, &how, sizeof how)));
 }
@@ -113,6 +113,7 @@ Result<UniqueFd> open_folder(const std::string& path, bool of_ours) {
     folder = std::move(next);
   }
   struct stat found {};
+  folder = folder ? open_plain(folder.get(), ".", O_RDONLY) : UniqueFd();
   if (!folder || fstat(folder.get(), &found) != 0) {
     return Errno().fail(fmt::format("cannot open folder {}", quote(path)));
   }
@@ -173,7 +174,7 @@ Result<Box> choose_box(const Place& place, const std::string& path) {
   return out;
 }
 
-Result<UniqueFd> make_box(const Box& box, bool wide) {
+Result<UniqueFd> make_box(const Box& box, const std::string& path, bool wide) {
   if (mkdirat(box.own.get(), box.name.c_str(), 0700) != 0) {
     return Errno().fail(fmt::format("cannot make a folder in {}", quote(box.path)));
   }
@@ -181,7 +182,8 @@ Result<UniqueFd> make_box(const Box& box, bool wide) {
   if (!made || (wide && (fchmod(made.get(), 0711) != 0 || fchmod(box.own.get(), 0711) != 0))) {
     return Errno().fail(fmt::format("cannot open a folder in {}", quote(box.path)));
   }
-  if (fsync(box.own.get()) != 0) {
+  symlinkat(path.c_str(), made.get(), std::string(box_mark).c_str());
+  if (fsync(made.get()) != 0 || fsync(box.own.get()) != 0) {
     return Errno().fail(fmt::format("cannot sync folder {}", quote(box.path)));
   }
   return made;
@@ -189,9 +191,16 @@ Result<UniqueFd> make_box(const Box& box, bool wide) {
 
 void remove_box(const std::string& target) {
   const std::string box = folder_of(target);
-  if (const auto own = open_folder(folder_of(box), true)) {
-    unlinkat(own->get(), box.substr(box.rfind('/') + 1).c_str(), AT_REMOVEDIR);
+  const auto inside = open_folder(box, true);
+  const auto own = open_folder(folder_of(box), true);
+  if (!inside || !own) {
+    return;
   }
+  const auto names = list_folder(fmt::format("/proc/self/fd/{}", inside->get()));
+  if (names && names->size() == 1 && names->front() == box_mark) {
+    unlinkat(inside->get(), std::string(box_mark).c_str(), 0);
+  }
+  unlinkat(own->get(), box.substr(box.rfind('/') + 1).c_str(), AT_REMOVEDIR);
 }
 
 }  // namespace sluice

@@ -47,10 +47,12 @@ struct Box {
   [[nodiscard]] std::string target(const std::string& data) const { return path + "/" + name + "/" + data; }
 };
 Result<Box> choose_box(const Place& place, const std::string& path);
-// Mode 0700; with `wide`, others may pass through to what they have the name of.
-Result<UniqueFd> make_box(const Box& box, bool wide);
-// Removes the box of a target, when it is empty.
+// Mode 0700; with `wide`, others may pass through to what they have the name of. A link beside the data says
+// which path it belongs to, for whoever has no catalog.
+Result<UniqueFd> make_box(const Box& box, const std::string& path, bool wide);
+// Removes the box of a target, when nothing but that link is in it.
 void remove_box(const std::string& target);
+inline constexpr std::string_view box_mark = ".sluice-path";
 
 // "sluice-placed-1000"
 std::string own_name();

@@ -21,7 +21,7 @@ UniqueFd scratch_beside(const std::string& path) {
   return out ? std::move(out) : UniqueFd(memfd_create("sluice", MFD_CLOEXEC));
 }
 
-bool go_on() {
+bool go_on(std::uint64_t /*bytes*/) {
   return true;
 }
 

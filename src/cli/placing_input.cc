@@ -1,0 +1,81 @@
+#include "cli/placing_input.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/reach.h"
+#include "base/text.h"
+#include "placing/mend.h"
+
+namespace sluice {
+
+Result<std::unique_ptr<Catalog>> open_journal(const Context& context) {
+  const std::string location = context.options.text("catalog");
+  SLUICE_TRY(const std::string where,
+             location.empty() ? default_catalog_path() : Result<std::string>(location));
+  SLUICE_CHECK(check_answers(context, where));
+  SLUICE_TRY(auto catalog, open_catalog(location, Catalog::Mode::write));
+  SLUICE_TRY(const auto trouble, mend_all(*catalog));
+  for (const std::string& text : trouble) {
+    log::warn("an interrupted step is still to be finished: {}", text);
+  }
+  return catalog;
+}
+
+Status check_answers(const Context& context, const std::string& path) {
+  return answers(folder_of(absolute(path, current_folder())), context.options.duration("timeout"))
+             ? Status()
+             : fail(ETIMEDOUT, fmt::format("the file system of {} does not answer", quote(path)))
+                   .advise("nothing was changed; --timeout waits longer");
+}
+
+Settled settled(const std::string& path, const Result<Returned>& result) {
+  Settled out{.path = path, .outcome = {}, .why = {}, .bytes = 0};
+  if (!result) {
+    out.outcome = result.error().number == EBUSY || result.error().number == EAGAIN ? "busy" : "failed";
+    out.why = result.error().text();
+    return out;
+  }
+  out.path = result->path;
+  out.why = result->why;
+  out.bytes = result->bytes;
+  out.outcome = result->outcome == Returned::Outcome::home      ? "home"
+                : result->outcome == Returned::Outcome::nothing ? "nothing"
+                                                                : "kept";
+  return out;
+}
+
+Output describe(const std::vector<Settled>& all) {
+  Output out;
+  Json list = Json::array();
+  for (const Settled& one : all) {
+    Json row;
+    put_bytes(row, "path", one.path);
+    row["outcome"] = one.outcome;
+    row["bytes"] = one.bytes;
+    row["why"] = escape(one.why);
+    list.push_back(std::move(row));
+    if (one.outcome == "home") {
+      out.text += fmt::format("{} is home, {}\n", escape(one.path), human_size(one.bytes));
+    } else if (one.outcome == "nothing") {
+      out.text += fmt::format("{} was never created; its link is gone\n", escape(one.path));
+    } else {
+      out.status = 1;
+      // An error that names the path says enough.
+      log::error("{}", one.outcome == "kept"
+                           ? fmt::format("{} was not brought back: {}; `sluice status` says what can be done",
+                                         quote(one.path), one.why)
+                           : fmt::format("{}: {}", quote(one.path), one.why));
+    }
+  }
+  if (all.empty()) {
+    out.text = "nothing is placed\n";
+  }
+  out.json = {{"results", std::move(list)}};
+  return out;
+}
+
+}  // namespace sluice

@@ -1,0 +1,60 @@
+// Tells whether somebody else has a file open, and notices whoever opens it for writing from then on.
+#pragma once
+
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "base/sys.h"
+
+namespace sluice {
+
+// The kernel tells by a signal that a lease is wanted back, which would end us; we look for ourselves. One in
+// each thread that has leases, for as long as it has any.
+class LeaseSignals {
+ public:
+  LeaseSignals();
+  LeaseSignals(const LeaseSignals&) = delete;
+  LeaseSignals& operator=(const LeaseSignals&) = delete;
+  ~LeaseSignals();
+
+ private:
+  sigset_t told_ = {};
+  sigset_t before_ = {};
+};
+
+class Lease {
+ public:
+  // Whose opening of the file keeps us from having it.
+  enum class Against { writers, everybody };
+
+  // `fd` is open for reading only, and stays so while the lease is to last. Who comes later for reading never
+  // waits; who comes for writing waits until the file is closed here.
+  Lease(int fd, Against against);
+
+  [[nodiscard]] bool busy() const { return busy_; }
+  // False on a file system without leases: then it is hoped that a closed file stays closed.
+  [[nodiscard]] bool held() const { return held_; }
+  // Whether nobody has come for writing.
+  [[nodiscard]] bool undisturbed() const;
+
+ private:
+  int fd_;
+  bool busy_ = false;
+  bool held_ = false;
+};
+
+// A file or folder, by what stat() says of it.
+struct Identity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  auto operator<=>(const Identity&) const = default;
+};
+Identity identity_of(const struct stat& about);
+
+// Processes other than this one that have one of them open or are in it: "4711 (tail)". Only those that this
+// user may look at. `all` is sorted.
+std::vector<std::string> users_of(const std::vector<Identity>& all);
+
+}  // namespace sluice
