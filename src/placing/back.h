@@ -26,7 +26,7 @@ enum class WithoutLink { keep, restore };
 
 // Copies beside the link, syncs, compares, takes the link's place at once and removes the source. An error
 // leaves the data where it was: EBUSY with who has it open, ENOSPC before anything is copied, EAGAIN where
-// another command works on it, ENOENT where it is not placed.
+// another command works on it.
 Result<Returned> bring_back(Catalog& catalog, const std::string& path, WithoutLink without,
                             const GoOn& go_on);
 
