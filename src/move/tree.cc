@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -146,6 +147,44 @@ Status set_times(int fd, const struct stat& about) {
   return futimens(fd, times.data()) == 0 ? Status() : Errno().fail("cannot give it its times");
 }
 
+std::vector<std::string> attributes_of(int fd) {
+  std::string names(65536, '\0');  // the kernel's limit for a list
+  const ssize_t size = flistxattr(fd, names.data(), names.size());
+  std::vector<std::string> out;
+  for (const std::string_view name :
+       split(std::string_view(names).substr(0, size > 0 ? static_cast<std::size_t>(size) : 0), '\0')) {
+    // Labels are the system's to give.
+    if (name.starts_with("user.") || name.starts_with("system.posix_acl") || name == "security.capability") {
+      out.emplace_back(name);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// What copy_facts() leaves out without a word would be lost when the source goes.
+Status check_facts(int from, int to, const std::string& path) {
+  struct stat source {};
+  struct stat copy {};
+  if (fstat(from, &source) != 0 || fstat(to, &copy) != 0) {
+    return Errno().fail(fmt::format("cannot look at {}", quote(path)));
+  }
+  if (source.st_uid != copy.st_uid || source.st_gid != copy.st_gid) {
+    return fail(EPERM, fmt::format("cannot give the copy of {} its owner, {}:{}", quote(path), source.st_uid,
+                                   source.st_gid))
+        .advise("nothing was moved; its owner can");
+  }
+  const std::vector<std::string> have = attributes_of(to);
+  for (const std::string& name : attributes_of(from)) {
+    if (!std::binary_search(have.begin(), have.end(), name)) {
+      return fail(EOPNOTSUPP,
+                  fmt::format("cannot give the copy of {} its attribute {}", quote(path), quote(name)))
+          .advise("nothing was moved; remove the attribute, or use a place that has such");
+    }
+  }
+  return {};
+}
+
 Status copy_link(const TreeEntry& entry, int from, const std::string& from_name, int to,
                  const std::string& to_name) {
   std::string text(static_cast<std::size_t>(entry.about.st_size) + 1, '\0');
@@ -241,8 +280,9 @@ Status TreeCopy::copy_file(const TreeEntry& entry, int from, int to, const std::
   }
   const Lease lease(source.get(), Lease::Against::everybody);
   Held held{.file = std::move(source), .lease = lease};
-  if (held.lease.busy()) {
-    return in_use(child(root_from_, entry.path), users_of({identity_of(found)}));
+  const auto users = lease.held() ? std::vector<std::string>() : users_of({identity_of(found)});
+  if (lease.busy() || !users.empty()) {
+    return in_use(child(root_from_, entry.path), users);
   }
   const auto go_on = [&](std::uint64_t bytes) { return go_on_(bytes) && held.lease.undisturbed(); };
   const UniqueFd copy(openat(to, to_name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -251,6 +291,7 @@ Status TreeCopy::copy_file(const TreeEntry& entry, int from, int to, const std::
   }
   step("copy: file made");
   SLUICE_CHECK(copy_whole(held.file.get(), copy.get(), go_on));
+  SLUICE_CHECK(check_facts(held.file.get(), copy.get(), child(root_from_, entry.path)));
   if (fsync(copy.get()) != 0) {
     return Errno().fail(fmt::format("cannot sync {}", quote(child(root_to_, entry.path))));
   }
@@ -342,6 +383,7 @@ Status TreeCopy::run(const Tree& tree, int from, const std::string& from_name, i
       return Errno().fail(fmt::format("cannot open folder {}", quote(child(from_name, entry->path))));
     }
     SLUICE_CHECK(copy_facts(source.get(), copy.get()));
+    SLUICE_CHECK(check_facts(source.get(), copy.get(), child(from_name, entry->path)));
     SLUICE_CHECK(set_times(copy.get(), entry->about));
     if (fsync(copy.get()) != 0) {
       return Errno().fail(fmt::format("cannot sync folder {}", quote(child(to_name, entry->path))));

@@ -54,6 +54,23 @@ std::string renamed_to(const Spot& spot, const std::string& target) {
   return {};
 }
 
+// "sluice-placed-1000/work-1a2b3c4d/out.dat": what stays the same wherever a place is mounted.
+std::string lasting_part(const std::string& target) {
+  const std::string own = folder_of(folder_of(target));
+  return target.substr(own.rfind('/') + 1);
+}
+
+// Whether a link in the folder leads to that data, by whatever mount point.
+bool is_linked(const Spot& spot, const std::string& target) {
+  const std::string end = "/" + lasting_part(target);
+  const std::string folder = fmt::format("/proc/self/fd/{}", spot.folder.get());
+  const auto names = list_folder(folder);
+  return !names || std::any_of(names->begin(), names->end(), [&](const std::string& name) {
+    const auto leads = read_link(folder + "/" + name);
+    return leads && leads->ends_with(end);
+  });
+}
+
 std::string word_for_shell(const std::string& path) {
   std::string out = "'";
   for (const char letter : path) {
@@ -158,7 +175,8 @@ Leftover look_at_box(const std::string& path, const std::string& place) {
     }
   }
   const auto spot = open_spot(out.belongs.empty() ? "/" : out.belongs);
-  out.linked = spot && (spot->links_to(out.path) || !renamed_to(*spot, out.path).empty());
+  // What cannot be looked at may be a link.
+  out.linked = !out.belongs.empty() && (spot ? is_linked(*spot, out.path) : spot.error().number != ENOENT);
   if (out.path == path) {
     out.what = "an empty folder of ours";
     out.mend = "sluice status --clean removes it";
@@ -190,6 +208,11 @@ Status forget_orphan(Catalog& catalog, const Standing& one) {
 }
 
 Status know_again(Catalog& catalog, const Leftover& one) {
+  const auto spot = open_spot(one.belongs);
+  if (!spot || !spot->links_to(one.path)) {
+    return fail(fmt::format("{} does not lead to {}", quote(one.belongs), quote(one.path)),
+                "mount the place where it was, and rename the link back, then try again");
+  }
   struct stat about {};
   if (lstat(one.path.c_str(), &about) != 0) {
     return Errno().fail(fmt::format("cannot look at {}", quote(one.path)));
@@ -229,7 +252,7 @@ Status remove_leftover(Catalog& catalog, const Leftover& one) {
 
 Result<Standings> look_at_placements(Catalog* catalog, const Storage& storage, Duration patience) {
   Standings out;
-  std::set<std::string> known;
+  std::set<std::string> known;  // by what lasts: a place may be mounted elsewhere by now
   std::vector<PlacementRow> rows;
   if (catalog != nullptr) {
     SLUICE_TRY(rows, catalog->placements());
@@ -237,7 +260,7 @@ Result<Standings> look_at_placements(Catalog* catalog, const Storage& storage, D
   for (PlacementRow& row : rows) {
     Standing one;
     one.row = std::move(row);
-    known.insert(folder_of(one.row.target));
+    known.insert(folder_of(lasting_part(one.row.target)));
     const Place* place = find_by_id(storage, one.row.place);
     one.place = place != nullptr ? place->name : one.row.place;
     if (place != nullptr && place->reach == Reach::reachable) {
@@ -258,7 +281,7 @@ Result<Standings> look_at_placements(Catalog* catalog, const Storage& storage, D
                               : Result<std::vector<std::string>>(std::vector<std::string>());
     for (const std::string& box : boxes ? *boxes : std::vector<std::string>()) {
       const std::string path = fmt::format("{}/{}", own, box);
-      if (known.count(path) == 0) {
+      if (known.count(fmt::format("{}/{}", own_name(), box)) == 0) {
         out.leftover.push_back(look_at_box(path, place));
       }
     }
