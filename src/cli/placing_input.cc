@@ -9,6 +9,7 @@
 #include "base/reach.h"
 #include "base/text.h"
 #include "placing/mend.h"
+#include "placing/place.h"
 
 namespace sluice {
 
@@ -18,7 +19,7 @@ Result<std::unique_ptr<Catalog>> open_journal(const Context& context) {
              location.empty() ? default_catalog_path() : Result<std::string>(location));
   SLUICE_CHECK(check_answers(context, where));
   SLUICE_TRY(auto catalog, open_catalog(location, Catalog::Mode::write));
-  SLUICE_TRY(const auto trouble, mend_all(*catalog));
+  SLUICE_TRY(const auto trouble, mend_all(*catalog, context.options.duration("timeout")));
   for (const std::string& text : trouble) {
     log::warn("an interrupted step is still to be finished: {}", text);
   }
@@ -30,6 +31,16 @@ Status check_answers(const Context& context, const std::string& path) {
              ? Status()
              : fail(ETIMEDOUT, fmt::format("the file system of {} does not answer", quote(path)))
                    .advise("nothing was changed; --timeout waits longer");
+}
+
+Status check_answers(const Context& context, Catalog& catalog, const std::string& path) {
+  SLUICE_CHECK(check_answers(context, path));
+  const auto known = placing_path(path);
+  if (!known) {
+    return {};  // whoever uses it says why
+  }
+  SLUICE_TRY(const auto row, catalog.find_placement(*known));
+  return row ? check_answers(context, row->target) : Status();
 }
 
 Settled settled(const std::string& path, const Result<Returned>& result) {

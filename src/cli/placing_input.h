@@ -17,6 +17,8 @@ Result<std::unique_ptr<Catalog>> open_journal(const Context& context);
 
 // Refuses a path whose file system does not answer.
 Status check_answers(const Context& context, const std::string& path);
+// And one whose data is on such.
+Status check_answers(const Context& context, Catalog& catalog, const std::string& path);
 
 // What became of one path.
 struct Settled {

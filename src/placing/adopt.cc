@@ -27,7 +27,7 @@ class Adoption {
     step("adopt: folder made");
     SLUICE_CHECK(until_undisturbed([&] { return attempt(inside.get()); }));
     SLUICE_CHECK(remove_tree(spot_.folder.get(), row_.aside));
-    return {};
+    return spot_.sync_folder();
   }
 
  private:

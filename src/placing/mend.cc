@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "base/reach.h"
 #include "base/step.h"
 #include "base/text.h"
 #include "placing/spot.h"
@@ -70,7 +71,7 @@ Status remove_link(const Scene& scene, const PlacementRow& row) {
     return Errno().fail(fmt::format("cannot remove the link beside {}", quote(row.path)));
   }
   step("mend: link removed");
-  return {};
+  return scene.spot.folder ? scene.spot.sync_folder() : Status();
 }
 
 // Nobody can have written anything yet, unless the link is there.
@@ -100,6 +101,7 @@ Status mend_linking(Catalog& catalog, const PlacementRow& row, const Scene& scen
     SLUICE_CHECK(scene.spot.sync_folder());
     if (aside && is_meant(row, *aside)) {
       SLUICE_CHECK(remove_tree(scene.spot.folder.get(), row.aside));
+      SLUICE_CHECK(scene.spot.sync_folder());
     }
     SLUICE_TRY(const auto file, catalog.find_file(row.path));
     return settle(catalog, row, still_promised(file ? file->promised : 0, row.size));
@@ -113,6 +115,7 @@ Status mend_linking(Catalog& catalog, const PlacementRow& row, const Scene& scen
 // The link is at the path; what is aside is a copy that nobody knows.
 Status mend_returning(Catalog& catalog, const PlacementRow& row, const Scene& scene) {
   SLUICE_CHECK(remove_tree(scene.spot.folder.get(), row.aside));
+  SLUICE_CHECK(scene.spot.sync_folder());
   return settle(catalog, row);
 }
 
@@ -166,7 +169,7 @@ Status mend(Catalog& catalog, const PlacementRow& row) {
                            "use the Sluice that placed it"));
 }
 
-Result<std::vector<std::string>> mend_all(Catalog& catalog) {
+Result<std::vector<std::string>> mend_all(Catalog& catalog, Duration patience) {
   SLUICE_TRY(const std::vector<PlacementRow> all, catalog.placements());
   std::vector<std::string> out;
   for (const PlacementRow& one : all) {
@@ -184,6 +187,11 @@ Result<std::vector<std::string>> mend_all(Catalog& catalog) {
     // It may have been finished before the lock was had.
     SLUICE_TRY(const auto row, catalog.find_placement(one.path));
     if (!row || row->state == placement::placed) {
+      continue;
+    }
+    if (!answers(row->path, patience) || !answers(row->target, patience)) {
+      out.push_back(fmt::format("the file system of {} or of {} does not answer", quote(row->path),
+                                quote(row->target)));
       continue;
     }
     if (const Status mended = mend(catalog, *row); !mended) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "catalog/catalog.h"
 
 namespace sluice {
@@ -14,7 +15,8 @@ namespace sluice {
 // removed. REQUIRES: the lock of the placement.
 Status mend(Catalog& catalog, const PlacementRow& row);
 
-// All that nobody works on any more; what could not be mended, a sentence each.
-Result<std::vector<std::string>> mend_all(Catalog& catalog);
+// All that nobody works on any more; what could not be mended, a sentence each. Folders that do not answer
+// within the time are not touched.
+Result<std::vector<std::string>> mend_all(Catalog& catalog, Duration patience);
 
 }  // namespace sluice

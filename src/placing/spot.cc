@@ -200,7 +200,9 @@ void remove_box(const std::string& target) {
   if (names && names->size() == 1 && names->front() == box_mark) {
     unlinkat(inside->get(), std::string(box_mark).c_str(), 0);
   }
+  fsync(inside->get());
   unlinkat(own->get(), box.substr(box.rfind('/') + 1).c_str(), AT_REMOVEDIR);
+  fsync(own->get());
 }
 
 }  // namespace sluice

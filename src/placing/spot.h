@@ -50,7 +50,7 @@ Result<Box> choose_box(const Place& place, const std::string& path);
 // Mode 0700; with `wide`, others may pass through to what they have the name of. A link beside the data says
 // which path it belongs to, for whoever has no catalog.
 Result<UniqueFd> make_box(const Box& box, const std::string& path, bool wide);
-// Removes the box of a target, when nothing but that link is in it.
+// Removes the box of a target, when nothing but that link is in it, so that no power cut brings it back.
 void remove_box(const std::string& target);
 inline constexpr std::string_view box_mark = ".sluice-path";
 

@@ -290,7 +290,7 @@ Result<Standings> look_at_placements(Catalog* catalog, const Storage& storage, D
 }
 
 Result<std::vector<std::string>> clean_up(Catalog& catalog, const Storage& storage, Duration patience) {
-  SLUICE_TRY(std::vector<std::string> out, mend_all(catalog));
+  SLUICE_TRY(std::vector<std::string> out, mend_all(catalog, patience));
   SLUICE_TRY(const Standings all, look_at_placements(&catalog, storage, patience));
   const auto note = [&](const Status& done, const std::string& text) {
     out.push_back(done ? text : done.error().text());

@@ -86,7 +86,7 @@ Result<std::vector<std::string>> wanted(const Context& context, Catalog& catalog
     }
   }
   for (const std::string& path : out) {
-    SLUICE_CHECK(check_answers(context, path));
+    SLUICE_CHECK(check_answers(context, catalog, path));
   }
   return out;
 }

@@ -20,7 +20,7 @@ Result<Output> run(const Context& context) {
   Pace pace(std::nullopt, [&](std::uint64_t bytes) { progress.show("brought back " + human_size(bytes)); });
   std::vector<Settled> all;
   for (const std::string& path : context.options.operands()) {
-    SLUICE_CHECK(check_answers(context, path));
+    SLUICE_CHECK(check_answers(context, *catalog, path));
     all.push_back(settled(path, bring_back(*catalog, path, WithoutLink::restore, pace.go_on())));
   }
   return describe(all);
