@@ -43,6 +43,10 @@ Error not_trusted(const std::string& folder) {
       .advise("use a folder of yours in which only you can write, or set its sticky bit");
 }
 
+std::string in_folder(std::string_view folder, std::string_view name) {
+  return fmt::format("{}/{}", folder == "/" ? "" : folder, name);
+}
+
 Result<std::string> resolve(const std::string& folder) {
   const std::unique_ptr<char, decltype(&std::free)> found(realpath(folder.c_str(), nullptr), &std::free);
   if (found == nullptr) {
@@ -133,7 +137,7 @@ Result<Spot> open_spot(const std::string& typed) {
     return bad_input("/ cannot be placed", "name a file or folder in it");
   }
   SLUICE_TRY(const std::string above, resolve(folder_of(whole)));
-  const std::string path = fmt::format("{}/{}", above == "/" ? "" : above, name);
+  const std::string path = in_folder(above, name);
   auto folder = open_folder(above, false);
   if (!folder) {
     return std::move(folder).error();
@@ -158,7 +162,7 @@ Result<Box> choose_box(const Place& place, const std::string& path) {
   SLUICE_TRY(const std::string where, resolve(place.path));
   SLUICE_TRY(const UniqueFd folder, open_folder(where, false));
   Box out;
-  out.path = fmt::format("{}/{}", where == "/" ? "" : where, own_name());
+  out.path = in_folder(where, own_name());
   if (mkdirat(folder.get(), own_name().c_str(), 0700) != 0 && errno != EEXIST) {
     return Errno().fail(fmt::format("cannot make folder {}", quote(out.path)));
   }
