@@ -16,3 +16,6 @@ add_executable(intercept_bench ${CMAKE_SOURCE_DIR}/bench/intercept_bench.c)
 add_executable(reads_bench ${CMAKE_SOURCE_DIR}/bench/reads_bench.c)
 add_executable(writeback_bench ${CMAKE_SOURCE_DIR}/bench/writeback_bench.c)
 add_executable(jumps_bench ${CMAKE_SOURCE_DIR}/bench/jumps_bench.c)
+# The library as programs have it.
+add_executable(runtime_bench ${CMAKE_SOURCE_DIR}/bench/runtime_bench.c)
+target_link_libraries(runtime_bench PRIVATE sluice_shared)

@@ -10,13 +10,6 @@
 
 namespace sluice {
 
-inline constexpr Option option_rules = {.name = "rules",
-                                        .letter = 'r',
-                                        .type = OptionType::path,
-                                        .argument = "FILE",
-                                        .help = "read rules or signatures from this file, TOML or JSON hints",
-                                        .setting = true,
-                                        .repeatable = true};
 inline constexpr Option option_sigdef = {.name = "sigdef",
                                          .type = OptionType::text,
                                          .argument = "\"NAME WORDS\"",

@@ -17,12 +17,22 @@
 #include <string_view>
 #include <vector>
 
+#include "base/options.h"
 #include "base/result.h"
 #include "intent/glob.h"
 #include "intent/merge.h"
 #include "intent/parse.h"
 
 namespace sluice {
+
+// For whoever has a table of options.
+inline constexpr Option option_rules = {.name = "rules",
+                                        .letter = 'r',
+                                        .type = OptionType::path,
+                                        .argument = "FILE",
+                                        .help = "read rules or signatures from this file, TOML or JSON hints",
+                                        .setting = true,
+                                        .repeatable = true};
 
 struct Rule {
   Glob glob;
