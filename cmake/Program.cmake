@@ -65,4 +65,18 @@ foreach(verb IN LISTS SLUICE_VERBS)
   list(APPEND SLUICE_MAN_PAGES ${SLUICE_MAN_FOLDER}/sluice-${verb}.1)
 endforeach()
 sluice_add_page(${SLUICE_COMPLETION} --completion)
+
+# The wrappers of compilers: one script and one page, under two names.
+set(SLUICE_WRAPPERS "")
+function(sluice_add_wrapper NAME COMPILER VARIABLE SOURCE OBJECT)
+  set(folder ${CMAKE_SOURCE_DIR}/src/fronts/compiler)
+  string(TOUPPER ${NAME} NAME_UPPER)
+  configure_file(${folder}/sluice-cc ${CMAKE_BINARY_DIR}/bin/${NAME} COPYONLY)
+  configure_file(${folder}/sluice-cc.1.in ${SLUICE_MAN_FOLDER}/${NAME}.1 @ONLY)
+  set(SLUICE_WRAPPERS ${SLUICE_WRAPPERS} ${CMAKE_BINARY_DIR}/bin/${NAME} PARENT_SCOPE)
+  set(SLUICE_MAN_PAGES ${SLUICE_MAN_PAGES} ${SLUICE_MAN_FOLDER}/${NAME}.1 PARENT_SCOPE)
+endfunction()
+sluice_add_wrapper(sluice-cc gcc SLUICE_CC program.c program.o)
+sluice_add_wrapper(sluice-c++ g++ SLUICE_CXX program.cc program.o)
+
 add_custom_target(pages ALL DEPENDS ${SLUICE_MAN_PAGES} ${SLUICE_COMPLETION})

@@ -1,0 +1,42 @@
+# sluice_enable(TARGET [MODE run|compile] [OPENERS name:argument...] [PROGRAM path])
+#
+# `#pragma sig` and `#pragma sigdef` have an effect in that target's C and C++ files. With any compiler other than
+# GCC 12 the target is left as it is, and that is said once.
+get_filename_component(SLUICE_COMPILER_FOLDER "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+
+function(sluice_enable target)
+  cmake_parse_arguments(PARSE_ARGV 1 given "" "MODE;PROGRAM" "OPENERS")
+  if(given_UNPARSED_ARGUMENTS OR given_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "sluice_enable(${target}): unknown ${given_UNPARSED_ARGUMENTS}${given_KEYWORDS_MISSING_VALUES}")
+  endif()
+  set(plugin ${SLUICE_COMPILER_FOLDER}/sluice/sluice.so)
+  set(options -fplugin=${plugin})
+  if(given_MODE)
+    list(APPEND options -fplugin-arg-sluice-mode=${given_MODE})
+  endif()
+  if(given_PROGRAM)
+    list(APPEND options -fplugin-arg-sluice-program=${given_PROGRAM})
+  endif()
+  foreach(opener IN LISTS given_OPENERS)
+    list(APPEND options -fplugin-arg-sluice-opener=${opener})
+  endforeach()
+  set(enabled OFF)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  foreach(language IN ITEMS C CXX)
+    if(NOT language IN_LIST languages)
+      continue()
+    endif()
+    if(EXISTS ${plugin} AND CMAKE_${language}_COMPILER_ID STREQUAL "GNU"
+       AND CMAKE_${language}_COMPILER_VERSION MATCHES "^12\\.")
+      target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:${language}>:${options}>")
+      set(enabled ON)
+    else()
+      message(STATUS "sluice_enable(${target}): ${CMAKE_${language}_COMPILER_ID} "
+                     "${CMAKE_${language}_COMPILER_VERSION} is not GCC 12 with the plug-in: "
+                     "pragmas have no effect in ${language}")
+    endif()
+  endforeach()
+  if(enabled)
+    target_link_libraries(${target} PRIVATE ${SLUICE_COMPILER_FOLDER}/libsluice-stub.a)
+  endif()
+endfunction()
