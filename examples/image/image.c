@@ -33,7 +33,7 @@
 // clang-format on
 #define WORD(x) TEXT(x)
 
-#pragma sigdef SEQUENTIAL write sequential sync
+#pragma sigdef IN_A_ROW write sequential sync
 #pragma sigdef SCATTERED write random sync
 
 static void stop(const char* what, const char* name) {
@@ -78,19 +78,19 @@ static int open_output(const char* path, int scattered, const char* intent) {
     }
   } else {
     if (strcmp(intent, "global") == 0) {
-      SIG(SEQUENTIAL global persist)
+      SIG(IN_A_ROW global persist)
       return open(path, flags, 0644);
     }
     if (strcmp(intent, "safe") == 0) {
-      SIG(SEQUENTIAL persist MTTDL(20y))
+      SIG(IN_A_ROW persist MTTDL(20y))
       return open(path, flags, 0644);
     }
     if (strcmp(intent, "persist") == 0) {
-      SIG(SEQUENTIAL persist)
+      SIG(IN_A_ROW persist)
       return open(path, flags, 0644);
     }
     if (strcmp(intent, "temp") == 0) {
-      SIG(SEQUENTIAL temp)
+      SIG(IN_A_ROW temp)
       return open(path, flags, 0644);
     }
   }
