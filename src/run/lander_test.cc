@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -36,6 +37,7 @@ class Landing : public testing::Test {
   }
   void TearDown() override {
     set_area(nullptr);
+    unlink(area().own_path.data());  // also where something is left in it
     std::filesystem::remove_all(folder_);
   }
 
