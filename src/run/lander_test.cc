@@ -113,11 +113,8 @@ TEST_F(Landing, MemoryIsFreeAgainWhenAllIsDown) {
     for (int j = 0; j < 100; ++j) {
       refused += make(std::to_string(i * 100 + j), std::string(20000, 'x')) ? 0U : 1U;
     }
-    // A block that one of the threads was still looking at is freed the next time.
-    for (int k = 0; k < 100 && (k == 0 || area().pending_blocks > 1); ++k) {
-      EXPECT_TRUE(lander.land(Lander::Which::all, false).empty());
-    }
-    EXPECT_LE(area().pending_blocks, 1U);
+    EXPECT_TRUE(lander.land(Lander::Which::all, false).empty());
+    EXPECT_LE(area().pending_blocks, 2U);  // the one that is added to, and one that may stay a round longer
   }
   EXPECT_EQ(refused, 0U);
   // More than there is memory for is refused, and what was taken is not lost.
