@@ -31,6 +31,7 @@ class Landing : public testing::Test {
     shared_ = &all.back();
     set_area(&area());
     begin_process();
+    begin_child();  // looks again: another test may have had a keeper before there was an area
     std::string name = testing::TempDir() + "lander-XXXXXX";
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
@@ -114,7 +115,7 @@ TEST_F(Landing, MemoryIsFreeAgainWhenAllIsDown) {
       refused += make(std::to_string(i * 100 + j), std::string(20000, 'x')) ? 0U : 1U;
     }
     EXPECT_TRUE(lander.land(Lander::Which::all, false).empty());
-    EXPECT_LE(area().pending_blocks, 2U);  // the one that is added to, and one that may stay a round longer
+    EXPECT_LE(area().pending_blocks, 1U);
   }
   EXPECT_EQ(refused, 0U);
   // More than there is memory for is refused, and what was taken is not lost.
