@@ -22,6 +22,12 @@ target_include_directories(sluice_cli PUBLIC ${CMAKE_BINARY_DIR}/generated)
 add_executable(sluice ${CMAKE_SOURCE_DIR}/src/cli/main.cc)
 target_link_libraries(sluice PRIVATE sluice_cli)
 
+# What `sluice replay` has the operations of a trace done by: small, so that it forks as quickly as programs do.
+add_executable(sluice_replay_program ${CMAKE_SOURCE_DIR}/src/replay/main.cc)
+target_link_libraries(sluice_replay_program PRIVATE sluice_replay)
+set_target_properties(sluice_replay_program PROPERTIES OUTPUT_NAME sluice-replay)
+add_dependencies(sluice sluice_replay_program)
+
 # The objects themselves and not the archive, whose members nobody refers to would be dropped.
 add_library(sluice_shared SHARED $<TARGET_OBJECTS:sluice_fronts_api>)
 target_link_libraries(sluice_shared PRIVATE sluice_fronts_api)
@@ -44,7 +50,7 @@ add_library(sluice_preload SHARED $<TARGET_OBJECTS:sluice_fronts_preload> $<TARG
             $<TARGET_OBJECTS:sluice_pipeline>)
 target_link_libraries(sluice_preload PRIVATE sluice_flags)
 target_link_options(sluice_preload PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--as-needed
-                    -Wl,-z,now)
+                    -Wl,-z,now -Wl,--wrap=syscall)
 set_target_properties(sluice_preload PROPERTIES OUTPUT_NAME sluice-preload LINKER_LANGUAGE CXX)
 add_dependencies(sluice sluice_preload)
 

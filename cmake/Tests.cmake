@@ -12,13 +12,24 @@ foreach(part IN LISTS SLUICE_PARTS)
     target_link_libraries(${name}_test PRIVATE sluice_${name} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE SLUICE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                SLUICE_PROGRAM="$<TARGET_FILE:sluice>")
+    # Optimizing the tests themselves takes longer than it saves.
+    target_compile_options(${name}_test PRIVATE -O0)
     add_dependencies(${name}_test sluice)
     add_test(NAME unit:${part} COMMAND ${name}_test --gtest_brief=1)
     set_tests_properties(unit:${part} PROPERTIES TIMEOUT 600)
   endif()
 endforeach()
 
-# Every header compiles alone: a translation unit for each, with what its part may see.
+# What cases need that is made of our own code, tests/tools/NAME.cc: bin/NAME.
+file(GLOB tools CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/tools/*.cc)
+foreach(file IN LISTS tools)
+  cmake_path(GET file STEM name)
+  add_executable(${name} ${file})
+  target_link_libraries(${name} PRIVATE sluice_report)
+endforeach()
+
+# Every header compiles alone: a translation unit for each, with what its part may see. A fifth of the build,
+# so scripts/check does it and scripts/test does not.
 function(sluice_add_headers target part folder)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/${part}/*.h
        ${folder}/${part}/*.hpp)
@@ -43,11 +54,13 @@ function(sluice_add_headers target part folder)
     target_link_libraries(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
-foreach(part IN LISTS SLUICE_PARTS)
-  string(REPLACE "/" "_" name ${part})
-  sluice_add_headers(${name}_headers ${part} ${CMAKE_SOURCE_DIR}/src sluice_${name})
-endforeach()
-sluice_add_headers(public_headers sluice ${CMAKE_SOURCE_DIR}/include sluice_flags)
+if(SLUICE_HEADERS)
+  foreach(part IN LISTS SLUICE_PARTS)
+    string(REPLACE "/" "_" name ${part})
+    sluice_add_headers(${name}_headers ${part} ${CMAKE_SOURCE_DIR}/src sluice_${name})
+  endforeach()
+  sluice_add_headers(public_headers sluice ${CMAKE_SOURCE_DIR}/include sluice_flags)
+endif()
 
 # System tests: executable files that tests/run starts. Lines at their top say how:
 #   # users: root user     as whom (default: whoever runs the tests)

@@ -22,11 +22,14 @@ need() { # command...
   done
 }
 
+# The compiler's options for a program that uses a library of this build: sanitizers have to be in both.
+sanitizers() {
+  sed -n 's/^SLUICE_SANITIZE:STRING=\(..*\)/-fsanitize=\1/p' "$SLUICE_BUILD/CMakeCache.txt"
+}
+
 # Skips where what is preloaded has a sanitizer in it, which other programs cannot take.
 need_preload() {
-  if nm --dynamic "$SLUICE_BUILD/lib/libsluice-preload.so" | grep -qE '__(asan|tsan|ubsan)_'; then
-    skip "the library to be preloaded has a sanitizer in it"
-  fi
+  [ -z "$(sanitizers)" ] || skip "the library to be preloaded has a sanitizer in it"
 }
 
 # Runs a command; its output is then in the files stdout and stderr, its exit status in $status.
@@ -67,6 +70,26 @@ expect_empty() { # file
   [ ! -s "$1" ] && return
   cat "$1"
   fail "$1 is not empty"
+}
+
+# Bounded in count, not by the clock.
+wait_until() { # command...
+  for _ in $(seq 1000); do
+    "$@" && return
+    sleep 0.01
+  done
+  fail "gave up: $*"
+}
+
+# Types the commands of a page of docs/ as they are printed, one after another, in a folder `page`; the output is in out.
+follow_page() { # name
+  mkdir -p bin page
+  ln -sf "$SLUICE" bin/sluice
+  export PATH="$PWD/bin:$PATH"
+  # shellcheck disable=SC2016 # the page's marks
+  sed -n '/^```sh$/,/^```$/ { /^```/d; p }' "$SLUICE_SOURCE/docs/$1" >script
+  [ -s script ] || fail "docs/$1 has no commands"
+  (cd page && bash -e ../script) >out 2>&1 || { cat out; fail "docs/$1 does not work as it is printed"; }
 }
 
 # A Python expression over the document d in a JSON file: json stdout 'd["chosen"]'

@@ -62,11 +62,15 @@ SLUICE_API char* sluice_plan(const char* path, const char* words, struct sluice_
 SLUICE_API int sluice_open(const char* path, int flags, mode_t mode, const char* words,
                            struct sluice_failure* why);
 
+/* clang-format off */
 /* For whoever opens by itself: the path to open in place of this one, which is the same pointer where it
- * stays as it is; another one is never freed. `argument` says what the open is going to do, by `how`: 0
- * nothing: it may create the file      2  a pointer to fopen's mode 1  the flags of open(2)                 3
- * the bits of a C++ stream's openmode Words that are wrong are said once, and the path stays as it is. errno
- * is left alone. */
+ * stays as it is; another one is never freed. `argument` says what the open is going to do, by `how`:
+ *   0  nothing: it may create the file
+ *   1  the flags of open(2)
+ *   2  a pointer to fopen's mode
+ *   3  the bits of a C++ stream's openmode
+ * Words that are wrong are said once, and the path stays as it is. errno is left alone. */
+/* clang-format on */
 SLUICE_API const char* sluice_path(const char* path, const char* words, int how, unsigned long argument);
 
 /* Of an open file: these bytes are wanted soon; these are not wanted any more and may leave memory, after

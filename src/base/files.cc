@@ -15,7 +15,6 @@
 #include "base/text.h"
 
 namespace sluice {
-namespace {
 
 Status write_all(int fd, std::string_view data, const std::string& path) {
   while (!data.empty()) {
@@ -30,8 +29,6 @@ Status write_all(int fd, std::string_view data, const std::string& path) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   const UniqueFd fd(sys().open(path.c_str(), O_RDONLY | O_CLOEXEC, 0));
@@ -108,6 +105,18 @@ Status write_file(const std::string& path, std::string_view data) {
   return {};
 }
 
+Status create_file(const std::string& path, std::string_view data) {
+  const UniqueFd fd(sys().open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (fd.get() < 0) {
+    return Errno().fail(fmt::format("cannot make {}", quote(path)));
+  }
+  Status written = write_all(fd.get(), data, path);
+  if (!written) {
+    sys().unlink(path.c_str());
+  }
+  return written;
+}
+
 Result<std::vector<std::string>> list_folder(const std::string& path) {
   struct Close {
     void operator()(DIR* directory) const { sys().closedir(directory); }
@@ -142,6 +151,15 @@ Result<std::string> read_link(const std::string& path) {
   return out;
 }
 
+Result<std::string> own_program() {
+  auto out = read_link("/proc/self/exe");
+  if (!out) {
+    return fail(out.error().number, "cannot tell where this program is, because /proc is not mounted")
+        .advise("mount -t proc proc /proc");
+  }
+  return out;
+}
+
 Status make_folders(const std::string& path) {
   if (path.empty() || path == "/" || sys().mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) {
     return {};
@@ -162,13 +180,25 @@ std::string folder_of(std::string_view path) {
 }
 
 std::string absolute(std::string_view path, std::string_view folder) {
-  const std::filesystem::path whole =
-      path.starts_with('/') ? std::filesystem::path(path) : std::filesystem::path(folder) / path;
-  std::string out = whole.lexically_normal().string();
-  if (out.size() > 1 && out.ends_with('/')) {
-    out.pop_back();
+  const std::filesystem::path whole = std::filesystem::path(folder) / path;
+  if (!whole.is_absolute()) {
+    return whole.string();  // in a folder that was removed
   }
-  return out;
+  std::filesystem::path out;
+  for (const std::filesystem::path& part : whole) {
+    if (part == "..") {
+      char first = 0;
+      std::error_code missing;
+      if (sys().readlink(out.c_str(), &first, 1) >= 0) {
+        const std::filesystem::path leads_to = std::filesystem::canonical(out, missing);
+        out = missing ? out : leads_to;
+      }
+      out = out.parent_path();
+    } else if (part != "." && !part.empty()) {
+      out /= part;
+    }
+  }
+  return out.string();
 }
 
 std::string current_folder() {

@@ -72,7 +72,19 @@ TEST_F(Files, FoldersAreMadeAndListed) {
   EXPECT_EQ(list_folder(folder_ + "/file").error().number, ENOTDIR);
 }
 
-TEST(Absolute, IsTextOnly) {
+TEST_F(Files, AbsoluteGoesUpFromWhereALinkLeadsTo) {
+  ASSERT_TRUE(make_folders(folder_ + "/real/sub"));
+  ASSERT_EQ(symlink((folder_ + "/real/sub").c_str(), (folder_ + "/link").c_str()), 0);
+  ASSERT_EQ(symlink("nowhere", (folder_ + "/broken").c_str()), 0);
+  const std::string real = std::filesystem::canonical(folder_ + "/real").string();
+  EXPECT_EQ(absolute("link/../x", folder_), real + "/x");
+  EXPECT_EQ(absolute("link/./..", folder_), real);
+  EXPECT_EQ(absolute("link/../sub/../x", folder_), real + "/x");
+  EXPECT_EQ(absolute("link/x/../y", folder_), folder_ + "/link/y");
+  EXPECT_EQ(absolute("broken/../x", folder_), folder_ + "/x");
+}
+
+TEST(Absolute, IsTextWhereThereIsNoLink) {
   EXPECT_EQ(absolute("a/../b/./c", "/x"), "/x/b/c");
   EXPECT_EQ(absolute("/a//b/", "/x"), "/a/b");
   EXPECT_EQ(absolute("..", "/x/y"), "/x");

@@ -13,7 +13,8 @@ namespace sluice {
 inline constexpr Duration file_patience(2, 0);
 
 // False when looking at the path takes longer than the time; an answer of any kind, also an error, is true.
-// Costs a fork. May be called from any thread.
+// Costs a fork, except on the file system of "/": where that does not answer, nothing does. May be called
+// from any thread.
 bool answers(const std::string& path, Duration time);
 
 }  // namespace sluice

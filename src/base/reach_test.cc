@@ -1,7 +1,10 @@
 #include "base/reach.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#include <string>
 
 #include "base/sys.h"
 
@@ -13,7 +16,8 @@ TEST(Answers, AnyAnswerCounts) {
   EXPECT_TRUE(answers("/nonexistent/file", Duration(60, 0)));
 }
 
-TEST(Answers, WhatHangsDoesNotHoldTheCaller) {
+// With a look that never returns.
+bool answers_never_looking(const std::string& path) {
   Sys table = real_sys();
   table.stat = [](const char* /*path*/, struct stat* /*out*/) {
     for (;;) {
@@ -22,7 +26,30 @@ TEST(Answers, WhatHangsDoesNotHoldTheCaller) {
     return 0;
   };
   const ScopedSys scope(table);
-  EXPECT_FALSE(answers("/", Duration(0, 50'000'000)));
+  return answers(path, Duration(0, 50'000'000));
+}
+
+TEST(Answers, WhatHangsDoesNotHoldTheCaller) {
+  EXPECT_FALSE(answers_never_looking("/proc/self"));
+  EXPECT_FALSE(answers_never_looking("/proc/nonexistent"));
+  EXPECT_FALSE(answers_never_looking("relative"));
+}
+
+TEST(Answers, TheRootNeedsNoLook) {
+  EXPECT_TRUE(answers_never_looking("/"));
+  EXPECT_NE(access("/nonexistent", F_OK), 0);  // the kernel remembers that
+  EXPECT_TRUE(answers_never_looking("/nonexistent/file"));
+}
+
+// It may lead anywhere.
+TEST(Answers, ALinkIsLookedAt) {
+  std::string link = testing::TempDir() + "sluice-reach-XXXXXX";
+  ASSERT_NE(mkdtemp(link.data()), nullptr);
+  ASSERT_EQ(rmdir(link.c_str()), 0);
+  ASSERT_EQ(symlink("/", link.c_str()), 0);
+  EXPECT_FALSE(answers_never_looking(link));
+  EXPECT_FALSE(answers_never_looking(link + "/nonexistent"));
+  unlink(link.c_str());
 }
 
 }  // namespace

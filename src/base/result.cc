@@ -39,7 +39,9 @@ Error Errno::fail(std::string what, Origin origin) const {
 }
 
 Error fail(int number, std::string what, Origin origin) {
-  return {.what = std::move(what), .number = number, .advice = {}, .usage = false, .origin = origin};
+  const char* advice =
+      number == EMFILE ? "raise the limit for open files (ulimit -n), as root where it is a hard one" : "";
+  return {.what = std::move(what), .number = number, .advice = advice, .usage = false, .origin = origin};
 }
 
 Error fail(std::string what, std::string advice, Origin origin) {

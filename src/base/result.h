@@ -49,7 +49,7 @@ class Errno {
  private:
   int number_;
 };
-// The same with an errno that was kept.
+// The same with an errno that was kept. Where it says by itself what to do (EMFILE), there is advice.
 Error fail(int number, std::string what, Origin origin = Origin::here());
 // Something other than a system call failed.
 Error fail(std::string what, std::string advice = {}, Origin origin = Origin::here());

@@ -3,18 +3,19 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <cstdio>
 
 namespace sluice {
 
 void step(const char* name) {
   static const char* const wanted = getenv("SLUICE_KILL_AT");
-  static long count = 0;
+  static std::atomic<long> counted = 0;
   if (wanted == nullptr) {
     return;
   }
   const long at = strtol(wanted, nullptr, 10);
-  ++count;
+  const long count = ++counted;
   if (at == 0) {
     std::fprintf(stderr, "step %ld: %s\n", count, name);
   } else if (count == at) {

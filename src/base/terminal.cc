@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -55,6 +56,10 @@ std::string Style::paint(Colour colour_, std::string_view text) const {
 
 bool is_terminal(int fd) {
   return isatty(fd) == 1;
+}
+
+void tell(std::string_view text) {
+  [[maybe_unused]] const ssize_t told = sys().write(STDERR_FILENO, text.data(), text.size());
 }
 
 Style style_of(int fd, ColourChoice choice) {

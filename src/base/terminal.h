@@ -23,6 +23,8 @@ enum class ColourChoice { automatic, always, never };
 // The width is the terminal's, or $COLUMNS where that is set.
 Style style_of(int fd, ColourChoice choice);
 bool is_terminal(int fd);
+// To standard error in one write; where nobody can be told, nothing is.
+void tell(std::string_view text);
 
 // Breaks text at blanks so that no line is longer than `width`, each line after `indent` blanks.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent);

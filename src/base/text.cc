@@ -152,6 +152,26 @@ std::string quote(std::string_view text) {
   return "'" + escape(text) + "'";
 }
 
+std::string plural(std::uint64_t count, std::string_view what) {
+  return std::to_string(count).append(" ").append(what).append(count == 1            ? ""
+                                                               : what.ends_with('s') ? "es"
+                                                                                     : "s");
+}
+
+std::string toml_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\u{:04x}", byte);
+    } else {
+      out += c == '"' || c == '\\' ? "\\" : "";
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
   const std::string typed = lower(word.substr(0, 64));
   // Close enough: a third of the letters wrong, at least one, at most three.

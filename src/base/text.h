@@ -1,6 +1,7 @@
 // Small text functions. All of them work on bytes unless they say characters; a path may hold any byte.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ std::string escape(std::string_view text);
 std::string escape_xml(std::string_view text);
 // The escaped text between single quotes, for messages.
 std::string quote(std::string_view text);
+// "1 file", "3 files", "2 processes".
+std::string plural(std::uint64_t count, std::string_view what);
+// A string of TOML that means the text. REQUIRES: UTF-8.
+std::string toml_text(std::string_view text);
 
 // The candidate that a mistyped word most likely meant, or "" when none is close. Case is ignored.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);

@@ -52,5 +52,12 @@ TEST(Nearest, FindsTypingErrors) {
   EXPECT_EQ(nearest("", words), "");
 }
 
+TEST(Text, PluralHasOneAlone) {
+  EXPECT_EQ(plural(1, "rule"), "1 rule");
+  EXPECT_EQ(plural(0, "rule"), "0 rules");
+  EXPECT_EQ(plural(1, "process"), "1 process");
+  EXPECT_EQ(plural(2, "process"), "2 processes");
+}
+
 }  // namespace
 }  // namespace sluice

@@ -28,9 +28,14 @@ constexpr std::array size_units = {Unit{"T", kilo* kilo* kilo* kilo}, Unit{"G", 
 
 constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint64_t hour = 3600 * second;
-constexpr std::array duration_units = {
-    Unit{"y", 365 * 24 * hour}, Unit{"d", 24 * hour},  Unit{"h", hour},  Unit{"m", 60 * second},
-    Unit{"s", second},          Unit{"ms", 1'000'000}, Unit{"us", 1000}, Unit{"ns", 1}};
+constexpr std::array duration_units = {Unit{"y", 365 * (24 * hour)},
+                                       Unit{"d", 24 * hour},
+                                       Unit{"h", hour},
+                                       Unit{"m", 60 * second},
+                                       Unit{"s", second},
+                                       Unit{"ms", 1'000'000},
+                                       Unit{"us", 1000},
+                                       Unit{"ns", 1}};
 
 struct Quantity {
   std::string_view whole;     // digits before the point

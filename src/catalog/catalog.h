@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/sys.h"
+#include "base/units.h"
 
 namespace sluice {
 
@@ -63,6 +64,23 @@ struct PlacementRow {
   bool operator==(const PlacementRow&) const = default;
 };
 
+// What requests of one kind took in one run, on one place.
+struct OutcomeRow {
+  std::int64_t run = 0;        // a number that rises; given when it is added
+  std::int64_t taken = 0;      // seconds since 1970
+  std::string program;         // bytes: the command's name
+  std::string place;           // PlaceRow::id
+  std::string operation;       // read, write
+  std::string mode;            // direct, buffered, synced
+  std::string pattern;         // sequential, random
+  std::uint64_t request = 0;   // bytes of one of them
+  std::uint64_t bytes = 0;     // of all
+  std::int64_t modelled = 0;   // nanoseconds that were forecast, without corrections
+  std::int64_t predicted = 0;  // nanoseconds that were told, with them
+  std::int64_t measured = 0;   // nanoseconds
+  bool operator==(const OutcomeRow&) const = default;
+};
+
 class Catalog {
  public:
   enum class Mode { read, write };
@@ -92,11 +110,20 @@ class Catalog {
   virtual Status put_placement(const PlacementRow& row, std::optional<std::uint64_t> promised) = 0;
   virtual Result<std::optional<PlacementRow>> find_placement(std::string_view path) = 0;
   virtual Result<std::vector<PlacementRow>> placements() = 0;  // by path
+  // Another path for one that is there; EEXIST where that has one already, ENOENT where the old one has none.
+  virtual Status rename_placement(std::string_view from, std::string_view to) = 0;
   // With what it was promised; no such row is fine.
   virtual Status remove_placement(std::string_view path) = 0;
   // Who has it may work on that placement. It ends with the descriptor or the process; EAGAIN where another
   // has it, in this process or elsewhere.
   virtual Result<UniqueFd> lock_placement(std::string_view path) = 0;
+
+  // Those of one run, which gets the next number. Of each place, operation and mode the latest 64 are kept,
+  // of all 2048, and none that is `oldest` or older.
+  virtual Status add_outcomes(const std::vector<OutcomeRow>& rows, std::int64_t oldest) = 0;
+  virtual Result<std::vector<OutcomeRow>> outcomes() = 0;  // the oldest first
+  // Of one place; none is fine.
+  virtual Status forget_outcomes(std::string_view place_id) = 0;
 
   // What it is and where, for messages: "SQLite catalog '/home/u/.local/state/sluice/catalog.db'".
   [[nodiscard]] virtual std::string description() const = 0;
@@ -112,7 +139,9 @@ Result<std::string> default_catalog_path();
 // Opens the catalog at `location` (a path; "" = the default). Mode::write creates it with its folders (0700,
 // file 0600) and migrates an older one. Mode::read creates and changes nothing and gives a null pointer when
 // there is no catalog yet. On a network file system the file is "<stem>-<host>.db" beside the given path and
-// uses a rollback journal, because WAL needs shared memory that such file systems do not have.
-Result<std::unique_ptr<Catalog>> open_catalog(const std::string& location, Catalog::Mode mode);
+// uses a rollback journal, because WAL needs shared memory that such file systems do not have. A call waits
+// for other processes as long as `patience` says.
+Result<std::unique_ptr<Catalog>> open_catalog(const std::string& location, Catalog::Mode mode,
+                                              Duration patience = Duration(10, 0));
 
 }  // namespace sluice

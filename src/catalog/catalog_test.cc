@@ -1,6 +1,7 @@
 // What is put comes back, whatever the bytes.
 #include "catalog/catalog.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <random>
@@ -57,6 +58,73 @@ TEST_P(CatalogRows, TheLastProfileOfAPlaceComesBack) {
             "1970-01-01 00:00:03\n");
 }
 
+OutcomeRow outcome(const std::string& place, std::int64_t measured, const std::string& mode = "direct") {
+  return {.run = 0,
+          .taken = 1000 + measured,
+          .program = "p\n\xff",
+          .place = place,
+          .operation = "write",
+          .mode = mode,
+          .pattern = "random",
+          .request = 4096,
+          .bytes = ~std::uint64_t{0},
+          .modelled = 1,
+          .predicted = 2,
+          .measured = measured};
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> runs_and_times(Catalog& catalog) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> out;
+  const std::vector<OutcomeRow> rows = catalog.outcomes().value();
+  for (const OutcomeRow& row : rows) {
+    out.emplace_back(row.run, row.measured);
+  }
+  return out;
+}
+
+TEST_P(CatalogRows, OutcomesComeBackWithTheNumberOfTheirRun) {
+  auto catalog = open();
+  ASSERT_TRUE(catalog->add_outcomes({outcome("b\n\xff", 1), outcome("a", 2)}, 0));
+  ASSERT_TRUE(catalog->add_outcomes({outcome("a", 3, "synced")}, 0));
+  catalog.reset();
+  catalog = open(kRead);
+  const std::vector<OutcomeRow> all = catalog->outcomes().value();
+  ASSERT_EQ(all.size(), 3U);
+  OutcomeRow first = outcome("b\n\xff", 1);
+  first.run = 1;
+  EXPECT_EQ(all[0], first);
+  EXPECT_EQ(runs_and_times(*catalog),
+            (std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {1, 2}, {2, 3}}));
+  catalog = open();
+  ASSERT_TRUE(catalog->forget_outcomes("a"));
+  ASSERT_TRUE(catalog->forget_outcomes("nobody"));
+  EXPECT_EQ(runs_and_times(*catalog), (std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}}));
+}
+
+TEST_P(CatalogRows, OnlyTheLatestOutcomesAreKept) {
+  const auto catalog = open();
+  std::vector<OutcomeRow> many(70, outcome("a", 1));
+  many.push_back(outcome("b", 2));
+  many.push_back(outcome("a", 3, "synced"));
+  ASSERT_TRUE(catalog->add_outcomes(many, 0));
+  EXPECT_EQ(catalog->outcomes().value().size(), 66U);
+  ASSERT_TRUE(catalog->add_outcomes({outcome("a", 4)}, 0));
+  const std::vector<OutcomeRow> left = catalog->outcomes().value();
+  EXPECT_EQ(left.size(), 66U);
+  EXPECT_EQ(std::count_if(left.begin(), left.end(), [](const OutcomeRow& row) { return row.measured == 4; }),
+            1);
+  // Those that are too old go, whoever they belong to.
+  ASSERT_TRUE(catalog->add_outcomes({outcome("a", 5)}, 1003));
+  EXPECT_EQ(runs_and_times(*catalog), (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 4}, {3, 5}}));
+  // A place of its own each: there is an end as well.
+  many.clear();
+  for (int i = 0; i < 2100; ++i) {
+    many.push_back(outcome("p" + std::to_string(i), 6));
+  }
+  ASSERT_TRUE(catalog->add_outcomes(many, 0));
+  EXPECT_EQ(catalog->outcomes().value().size(), 2048U);
+}
+
 PlacementRow placement(const std::string& path) {
   return {.path = path,
           .target = "/fast/\xff",
@@ -106,6 +174,20 @@ TEST_P(CatalogRows, APathIsPlacedOnce) {
   EXPECT_EQ(again.error().number, EEXIST);
   EXPECT_EQ(catalog->find_placement("/a").value(), placement("/a"));
   EXPECT_EQ(catalog->promised("nvme").value(), 100U);
+}
+
+TEST_P(CatalogRows, APlacementGetsAnotherPathWithItsPromise) {
+  const auto catalog = open();
+  ASSERT_TRUE(catalog->add_placement(placement("/a"), 100));
+  ASSERT_TRUE(catalog->add_placement(placement("/b"), 10));
+  ASSERT_TRUE(catalog->put_file({.path = "/c", .intent = "", .place = "", .promised = 0}));
+  EXPECT_EQ(catalog->rename_placement("/a", "/b").error().number, EEXIST);
+  EXPECT_EQ(catalog->rename_placement("/d", "/e").error().number, ENOENT);
+  ASSERT_TRUE(catalog->rename_placement("/a", "/c"));
+  EXPECT_EQ(catalog->placements().value(), (std::vector{placement("/b"), placement("/c")}));
+  EXPECT_EQ(catalog->find_file("/c").value()->promised, 100U);
+  EXPECT_EQ(catalog->find_file("/a").value(), std::nullopt);
+  EXPECT_EQ(catalog->promised(placement("/a").place).value(), 110U);
 }
 
 TEST_P(CatalogRows, OneAtATimeWorksOnAPlacement) {

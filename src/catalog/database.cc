@@ -44,7 +44,9 @@ std::string as_uri(std::string_view path) {
 
 // SQLite keeps one record of locks per file and process. A child inherits the record without the locks, and a
 // catalog that it opens anew would believe to be locked when it is not. Closing what was inherited, without
-// touching the file, clears the record; the parent's locks are the parent's and stay.
+// touching the file, clears the record; the parent's locks are the parent's and stay. The descriptors must
+// still be the database's: in a program of somebody else, which may have closed them and opened its own, no
+// database is open where it can fork (placing/session.h).
 Status Database::close_inherited() {
   Handles& known = handles();
   const std::lock_guard lock(known.mutex);
@@ -168,17 +170,15 @@ Status Database::run(const char* sql) {
   return code == SQLITE_OK ? Status() : Status(error(code));
 }
 
-Result<Statement> Database::prepare(const char* sql) {
-  Statement out;
-  const int code = sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &out.handle, nullptr);
-  if (code != SQLITE_OK) {
-    return error(code);
-  }
-  return out;
+int Database::prepare(PreparedStatement& statement) const {
+  return statement.handle != nullptr
+             ? SQLITE_OK
+             : sqlite3_prepare_v3(handle_, statement.sql, -1, SQLITE_PREPARE_PERSISTENT, &statement.handle,
+                                  nullptr);
 }
 
 Result<std::string> Database::text(const char* sql) {
-  SLUICE_TRY(const Statement statement, prepare(sql));
+  PreparedStatement statement{.sql = sql};
   Result<std::string> out = std::string();
   {
     Use use(*this, statement);
@@ -231,9 +231,16 @@ Status Transaction::commit() {
   return {};
 }
 
+Use::Use(Database& database, PreparedStatement& statement)
+    : database_(database), code_(database.prepare(statement)) {
+  handle_ = statement.handle;
+}
+
 Use::~Use() {
-  sqlite3_reset(handle_);
-  sqlite3_clear_bindings(handle_);
+  if (handle_ != nullptr) {
+    sqlite3_reset(handle_);
+    sqlite3_clear_bindings(handle_);
+  }
 }
 
 void Use::note(int code) {

@@ -20,8 +20,10 @@ struct sqlite3_stmt;
 
 namespace sluice {
 
-// A prepared statement; a plain reference into its Database, which owns it and must outlive it.
-struct Statement {
+// A statement that is prepared when it is used first: a process needs few of many, and each costs as much as
+// several look-ups. The Database owns what was prepared, and must outlive it.
+struct PreparedStatement {
+  const char* sql;
   sqlite3_stmt* handle = nullptr;
 };
 
@@ -57,7 +59,6 @@ class Database {
   // The first column of the only row.
   Result<std::int64_t> number(const char* sql);
   Result<std::string> text(const char* sql);
-  Result<Statement> prepare(const char* sql);
   // Sets the journal mode ("wal", "delete"); other processes that do the same are waited for.
   Status set_journal(std::string_view mode);
   // Whether the last connection to close merges -wal into the file and removes it.
@@ -72,6 +73,8 @@ class Database {
 
   static int wait(void* self, int tries);
   static Status close_inherited();
+  // SQLITE_OK, or why it cannot be used.
+  int prepare(PreparedStatement& statement) const;
   void abandon();
 
   sqlite3* handle_ = nullptr;
@@ -103,7 +106,7 @@ class Transaction {
 // resets the statement, which is what ends SQLite's read lock.
 class Use {
  public:
-  Use(Database& database, Statement statement) : database_(database), handle_(statement.handle) {}
+  Use(Database& database, PreparedStatement& statement);
   ~Use();
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
@@ -124,9 +127,9 @@ class Use {
   void note(int code);
 
   Database& database_;
-  sqlite3_stmt* handle_;
+  sqlite3_stmt* handle_ = nullptr;
   int bound_ = 0;
-  int code_ = 0;  // the first binding that failed
+  int code_ = 0;  // of what failed first, preparing or binding
 };
 
 }  // namespace sluice

@@ -9,12 +9,25 @@
 namespace sluice {
 namespace {
 
+TEST(CatalogDatabase, AStatementThatCannotBePreparedIsAnErrorEachTime) {
+  const test::TemporaryFolder folder;
+  test::raw_sql(folder / "c.db", "CREATE TABLE t (a)");
+  Database database;
+  ASSERT_TRUE(database.open(folder / "c.db", Database::Access::write, Duration(1, 0)));
+  PreparedStatement statement{.sql = "INSERT INTO missing VALUES (?1)"};
+  for (int i = 0; i < 2; ++i) {
+    const Status used = Use(database, statement).bytes("value").finish();
+    ASSERT_FALSE(used);
+    EXPECT_NE(used.error().text().find("no such table: missing"), std::string::npos);
+  }
+}
+
 TEST(CatalogDatabase, AValueTooLargeForSqliteIsAnError) {
   const test::TemporaryFolder folder;
   test::raw_sql(folder / "c.db", "CREATE TABLE t (a)");
   Database database;
   ASSERT_TRUE(database.open(folder / "c.db", Database::Access::write, Duration(1, 0)));
-  const Statement statement = database.prepare("INSERT INTO t VALUES (?1)").value();
+  PreparedStatement statement{.sql = "INSERT INTO t VALUES (?1)"};
   // Reserved, not backed: SQLite must refuse before it reads.
   constexpr std::size_t kSize = std::size_t{3} << 30;
   void* region = mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

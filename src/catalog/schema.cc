@@ -100,7 +100,34 @@ CREATE VIEW readable_placements AS
   FROM placements;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3};
+// Times are whole nanoseconds. The number that rises is what says which rows are the latest, whatever the
+// clock says.
+constexpr const char* kVersion4 = R"sql(
+CREATE TABLE outcomes (
+  number INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL,
+  taken INTEGER NOT NULL,
+  program BLOB NOT NULL,
+  place BLOB NOT NULL,
+  operation TEXT NOT NULL,
+  mode TEXT NOT NULL,
+  pattern TEXT NOT NULL,
+  request INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  modelled INTEGER NOT NULL,
+  predicted INTEGER NOT NULL,
+  measured INTEGER NOT NULL
+) STRICT;
+
+CREATE VIEW readable_outcomes AS
+  SELECT run, datetime(taken, 'unixepoch') AS taken, CAST(program AS TEXT) AS program,
+         CAST(place AS TEXT) AS place, operation, mode, pattern, printf('%u', request) AS request,
+         printf('%u', bytes) AS bytes, modelled / 1e9 AS modelled, predicted / 1e9 AS predicted,
+         measured / 1e9 AS measured
+  FROM outcomes;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4};
 
 struct Header {
   std::int64_t application = 0;
@@ -169,6 +196,19 @@ Status migrate(Database& database, std::span<const char* const> steps) {
     SLUICE_CHECK(database.run(fmt::format("PRAGMA user_version = {}", version + 1).c_str()));
   }
   return transaction.commit();
+}
+
+Status check_tables(Database& database) {
+  constexpr std::array tables = {"places", "files", "promises", "profiles", "placements", "outcomes"};
+  SLUICE_TRY(const std::int64_t found,
+             database.number(
+                 fmt::format("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('{}')",
+                             fmt::join(tables, "', '"))
+                     .c_str()));
+  for (std::size_t i = 0; found < static_cast<std::int64_t>(tables.size()) && i < tables.size(); ++i) {
+    SLUICE_CHECK(database.run(fmt::format("SELECT 1 FROM {} LIMIT 1", tables[i]).c_str()));
+  }
+  return {};
 }
 
 }  // namespace sluice

@@ -31,4 +31,7 @@ Result<Kind> identify(Database& database, std::span<const char* const> steps = m
 // several processes that start at once one does it and the others find it done.
 Status migrate(Database& database, std::span<const char* const> steps = migrations());
 
+// Fails where a table is missing: the catalog is damaged. REQUIRES: it is current.
+Status check_tables(Database& database);
+
 }  // namespace sluice

@@ -174,6 +174,66 @@ TEST(CatalogSchema, VersionThreeIsStillRead) {
   EXPECT_EQ(catalog->files().value(), kFrozenFiles);
 }
 
+// What version 4 adds to it. Frozen likewise.
+constexpr const char* kFrozenVersion4 = R"sql(
+CREATE TABLE outcomes (
+  number INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL,
+  taken INTEGER NOT NULL,
+  program BLOB NOT NULL,
+  place BLOB NOT NULL,
+  operation TEXT NOT NULL,
+  mode TEXT NOT NULL,
+  pattern TEXT NOT NULL,
+  request INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  modelled INTEGER NOT NULL,
+  predicted INTEGER NOT NULL,
+  measured INTEGER NOT NULL
+) STRICT;
+CREATE VIEW readable_outcomes AS
+  SELECT run, datetime(taken, 'unixepoch') AS taken, CAST(program AS TEXT) AS program,
+         CAST(place AS TEXT) AS place, operation, mode, pattern, printf('%u', request) AS request,
+         printf('%u', bytes) AS bytes, modelled / 1e9 AS modelled, predicted / 1e9 AS predicted,
+         measured / 1e9 AS measured
+  FROM outcomes;
+INSERT INTO outcomes VALUES (9, 5, 1700000003, x'6464', x'6e766d65', 'write', 'direct', 'random', 4096, -1, 1, 2, 3);
+PRAGMA user_version = 4;
+)sql";
+
+const OutcomeRow kFrozenOutcome = {.run = 5,
+                                   .taken = 1'700'000'003,
+                                   .program = "dd",
+                                   .place = "nvme",
+                                   .operation = "write",
+                                   .mode = "direct",
+                                   .pattern = "random",
+                                   .request = 4096,
+                                   .bytes = ~std::uint64_t{0},
+                                   .modelled = 1,
+                                   .predicted = 2,
+                                   .measured = 3};
+
+TEST(CatalogSchema, VersionThreeGetsOutcomes) {
+  const test::TemporaryFolder folder;
+  test::raw_sql(folder / "c.db", std::string(kFrozenVersion1) + kFrozenVersion2 + kFrozenVersion3);
+  const auto catalog = test::open(folder / "c.db", kWrite);
+  EXPECT_TRUE(catalog->outcomes().value().empty());
+  ASSERT_TRUE(catalog->add_outcomes({kFrozenOutcome}, 0));
+  EXPECT_EQ(catalog->outcomes().value().at(0).run, 1);
+  EXPECT_EQ(catalog->placements().value(), std::vector{kFrozenPlacement});
+  EXPECT_EQ(catalog->places().value(), std::vector{kFrozenPlace});
+}
+
+TEST(CatalogSchema, VersionFourIsStillRead) {
+  const test::TemporaryFolder folder;
+  test::raw_sql(folder / "c.db",
+                std::string(kFrozenVersion1) + kFrozenVersion2 + kFrozenVersion3 + kFrozenVersion4);
+  const auto catalog = test::open(folder / "c.db", kWrite);
+  EXPECT_EQ(catalog->outcomes().value(), std::vector{kFrozenOutcome});
+  EXPECT_EQ(catalog->files().value(), kFrozenFiles);
+}
+
 TEST(CatalogSchema, TheMigrationsAreTheFrozenOnes) {
   const test::TemporaryFolder folder;
   test::raw_sql(folder / "frozen.db", kFrozenVersion1);
@@ -184,6 +244,9 @@ TEST(CatalogSchema, TheMigrationsAreTheFrozenOnes) {
   EXPECT_EQ(schema_text(folder / "ours.db"), schema_text(folder / "frozen.db"));
   test::raw_sql(folder / "frozen.db", kFrozenVersion3);
   test::raw_sql(folder / "ours.db", migrations()[2]);
+  EXPECT_EQ(schema_text(folder / "ours.db"), schema_text(folder / "frozen.db"));
+  test::raw_sql(folder / "frozen.db", kFrozenVersion4);
+  test::raw_sql(folder / "ours.db", migrations()[3]);
   EXPECT_EQ(schema_text(folder / "ours.db"), schema_text(folder / "frozen.db"));
 }
 

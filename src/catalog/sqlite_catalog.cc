@@ -45,6 +45,21 @@ PlacementRow placement_at(const Use& use) {
           .facts = use.bytes_at(10)};
 }
 
+OutcomeRow outcome_at(const Use& use) {
+  return {.run = use.number_at(0),
+          .taken = use.number_at(1),
+          .program = use.bytes_at(2),
+          .place = use.bytes_at(3),
+          .operation = use.bytes_at(4),
+          .mode = use.bytes_at(5),
+          .pattern = use.bytes_at(6),
+          .request = std::bit_cast<std::uint64_t>(use.number_at(7)),
+          .bytes = std::bit_cast<std::uint64_t>(use.number_at(8)),
+          .modelled = use.number_at(9),
+          .predicted = use.number_at(10),
+          .measured = use.number_at(11)};
+}
+
 // Where in the lock file a path has its byte. Two paths that share one keep each other waiting, no more.
 off_t lock_offset(std::string_view path) {
   return static_cast<off_t>(std::hash<std::string_view>{}(path) >> 2);
@@ -56,48 +71,6 @@ bool same_file(const struct stat& a, const struct stat& b) {
 }
 
 }  // namespace
-
-Status SqliteCatalog::prepare() {
-  const std::pair<Statement*, const char*> all[] = {
-      {&version_, "PRAGMA user_version"},
-      {&put_place_,
-       "INSERT INTO places (id, name, path, traits, seen) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO "
-       "UPDATE "
-       "SET name = ?2, path = ?3, traits = ?4, seen = ?5"},
-      {&find_place_, "SELECT id, name, path, traits, seen FROM places WHERE id = ?1"},
-      {&places_, "SELECT id, name, path, traits, seen FROM places ORDER BY id"},
-      {&put_file_,
-       "INSERT INTO files (path, intent, place, promised) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (path) DO "
-       "UPDATE "
-       "SET intent = ?2, place = ?3, promised = ?4"},
-      {&find_file_, "SELECT path, intent, place, promised FROM files WHERE path = ?1"},
-      {&remove_file_, "DELETE FROM files WHERE path = ?1"},
-      {&files_, "SELECT path, intent, place, promised FROM files ORDER BY path"},
-      {&promised_, "SELECT high, low FROM promises WHERE place = ?1"},
-      {&put_profile_,
-       "INSERT INTO profiles (place, taken, body) VALUES (?1, ?2, ?3) ON CONFLICT (place) DO UPDATE "
-       "SET taken = ?2, body = ?3"},
-      {&find_profile_, "SELECT place, taken, body FROM profiles WHERE place = ?1"},
-      {&profiles_, "SELECT place FROM profiles ORDER BY place"},
-      {&add_placement_,
-       "INSERT INTO placements (path, target, place, intent, kind, state, since, size, checksum, aside, "
-       "facts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
-      {&put_placement_,
-       "UPDATE placements SET target = ?2, place = ?3, intent = ?4, kind = ?5, state = ?6, since = ?7, "
-       "size = ?8, checksum = ?9, aside = ?10, facts = ?11 WHERE path = ?1"},
-      {&find_placement_,
-       "SELECT path, target, place, intent, kind, state, since, size, checksum, aside, facts FROM placements "
-       "WHERE path = ?1"},
-      {&placements_,
-       "SELECT path, target, place, intent, kind, state, since, size, checksum, aside, facts FROM placements "
-       "ORDER BY path"},
-      {&remove_placement_, "DELETE FROM placements WHERE path = ?1"},
-  };
-  for (const auto& [statement, sql] : all) {
-    SLUICE_TRY(*statement, database_.prepare(sql));
-  }
-  return {};
-}
 
 Status SqliteCatalog::watch_file() {
   struct stat about = {};
@@ -272,7 +245,7 @@ Result<std::vector<std::string>> SqliteCatalog::profiles() {
   }
 }
 
-Status SqliteCatalog::write_placement(Statement statement, const PlacementRow& row) {
+Status SqliteCatalog::write_placement(PreparedStatement& statement, const PlacementRow& row) {
   return Use(database_, statement)
       .bytes(row.path)
       .bytes(row.target)
@@ -288,14 +261,16 @@ Status SqliteCatalog::write_placement(Statement statement, const PlacementRow& r
       .finish();
 }
 
+Result<bool> SqliteCatalog::has_placement(std::string_view path) {
+  Use use(database_, find_placement_);
+  return use.bytes(path).step();
+}
+
 Status SqliteCatalog::add_placement(const PlacementRow& row, std::uint64_t promised) {
   return change([&]() -> Status {
-    {
-      Use use(database_, find_placement_);
-      SLUICE_TRY(const bool found, use.bytes(row.path).step());
-      if (found) {
-        return fail(EEXIST, fmt::format("{} is placed already", quote(row.path)));
-      }
+    SLUICE_TRY(const bool found, has_placement(row.path));
+    if (found) {
+      return fail(EEXIST, fmt::format("{} is placed already", quote(row.path)));
     }
     SLUICE_CHECK(write_placement(add_placement_, row));
     return write_file({.path = row.path, .intent = row.intent, .place = row.place, .promised = promised});
@@ -333,11 +308,72 @@ Result<std::vector<PlacementRow>> SqliteCatalog::placements() {
   }
 }
 
+Status SqliteCatalog::rename_placement(std::string_view from, std::string_view to) {
+  return change([&]() -> Status {
+    SLUICE_TRY(const bool there, has_placement(from));
+    SLUICE_TRY(const bool taken, has_placement(to));
+    if (!there || taken) {
+      return fail(there ? EEXIST : ENOENT, fmt::format("{} is {}", quote(std::string(there ? to : from)),
+                                                       there ? "placed already" : "not placed"));
+    }
+    SLUICE_CHECK(Use(database_, rename_placement_).bytes(from).bytes(to).finish());
+    // What was declared for the new path before is another file's.
+    SLUICE_CHECK(Use(database_, remove_file_).bytes(to).finish());
+    return Use(database_, rename_file_).bytes(from).bytes(to).finish();
+  });
+}
+
 Status SqliteCatalog::remove_placement(std::string_view path) {
   return change([&]() -> Status {
     SLUICE_CHECK(Use(database_, remove_placement_).bytes(path).finish());
     return Use(database_, remove_file_).bytes(path).finish();
   });
+}
+
+Status SqliteCatalog::add_outcomes(const std::vector<OutcomeRow>& rows, std::int64_t oldest) {
+  return change([&]() -> Status {
+    std::int64_t run = 0;
+    {
+      Use next(database_, next_run_);
+      SLUICE_TRY([[maybe_unused]] const bool found, next.step());
+      run = next.number_at(0);
+    }
+    for (const OutcomeRow& row : rows) {
+      SLUICE_CHECK(Use(database_, add_outcome_)
+                       .number(run)
+                       .number(row.taken)
+                       .bytes(row.program)
+                       .bytes(row.place)
+                       .text(row.operation)
+                       .text(row.mode)
+                       .text(row.pattern)
+                       .number(std::bit_cast<std::int64_t>(row.request))
+                       .number(std::bit_cast<std::int64_t>(row.bytes))
+                       .number(row.modelled)
+                       .number(row.predicted)
+                       .number(row.measured)
+                       .finish());
+    }
+    return Use(database_, drop_outcomes_).number(oldest).finish();
+  });
+}
+
+Result<std::vector<OutcomeRow>> SqliteCatalog::outcomes() {
+  SLUICE_CHECK(database_.usable());
+  std::vector<OutcomeRow> out;
+  Use use(database_, outcomes_);
+  for (;;) {
+    SLUICE_TRY(const bool row, use.step());
+    if (!row) {
+      SLUICE_CHECK(check_unchanged());
+      return out;
+    }
+    out.push_back(outcome_at(use));
+  }
+}
+
+Status SqliteCatalog::forget_outcomes(std::string_view place_id) {
+  return change([&] { return Use(database_, forget_outcomes_).bytes(place_id).finish(); });
 }
 
 // Not in the database's own file: closing a descriptor of that would drop SQLite's locks.

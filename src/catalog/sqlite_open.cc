@@ -78,7 +78,7 @@ Result<std::unique_ptr<Catalog>> open_for_reading(const std::string& path, const
                 "run a command that writes to it, such as 'sluice places', once");
   }
   database.merge_on_close(true);
-  SLUICE_CHECK(catalog->prepare());
+  SLUICE_CHECK(check_tables(database));
   return std::unique_ptr<Catalog>(std::move(catalog));
 }
 
@@ -102,7 +102,7 @@ Result<std::unique_ptr<Catalog>> open_for_writing(const std::string& path, const
   }
   SLUICE_CHECK(database.set_journal(options.network ? "delete" : "wal"));
   database.merge_on_close(true);
-  SLUICE_CHECK(catalog->prepare());
+  SLUICE_CHECK(check_tables(database));
   return std::unique_ptr<Catalog>(std::move(catalog));
 }
 
@@ -117,7 +117,8 @@ Result<std::unique_ptr<Catalog>> open_sqlite(const std::string& path, Catalog::M
   return found ? open_for_reading(path, options) : std::unique_ptr<Catalog>();
 }
 
-Result<std::unique_ptr<Catalog>> open_catalog(const std::string& location, Catalog::Mode mode) {
+Result<std::unique_ptr<Catalog>> open_catalog(const std::string& location, Catalog::Mode mode,
+                                              Duration patience) {
   const std::string start = lower(location.substr(0, 16));
   if (start.starts_with("postgres://") || start.starts_with("postgresql://")) {
     // Without the rest of the URL, which may hold a password.
@@ -131,7 +132,7 @@ Result<std::unique_ptr<Catalog>> open_catalog(const std::string& location, Catal
   if (!file) {
     return std::unique_ptr<Catalog>();
   }
-  return open_sqlite(file->path, mode, {.network = file->network});
+  return open_sqlite(file->path, mode, {.network = file->network, .patience = patience});
 }
 
 }  // namespace sluice

@@ -17,7 +17,8 @@ Result<Storage> read_places(const Context& context, bool remember, bool profiles
                                             .progress = [&](std::string_view text) { progress.show(text); }},
                                .catalog = context.options.text("catalog"),
                                .remember = remember,
-                               .profiles = profiles};
+                               .profiles = profiles,
+                               .corrections = context.options.text("corrections") == "on"};
   SLUICE_TRY(Storage storage, survey(context.config, options));
   for (const std::string& warning : storage.warnings) {
     log::warn("{}", warning);

@@ -15,7 +15,8 @@ inline constexpr Option option_system = {
         "nothing is remembered"};
 
 // The storage by these options; what did not work is said on standard error. With `remember`, what was seen
-// is written to the catalog; with `profiles`, what was measured is read from it.
+// is written to the catalog; with `profiles`, what was measured is read from it. What programs took is read
+// for verbs that have the option --corrections, and where that is on.
 Result<Storage> read_places(const Context& context, bool remember, bool profiles = false);
 
 // The place that is called so, or whose folder or mount point the path is; a name that is none is an error.

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <mutex>
 
 #include "base/files.h"
 #include "base/log.h"
 #include "base/reach.h"
 #include "base/text.h"
+#include "cli/place_input.h"
 #include "placing/mend.h"
 #include "placing/place.h"
 
@@ -27,7 +31,9 @@ Result<std::unique_ptr<Catalog>> open_journal(const Context& context) {
 }
 
 Status check_answers(const Context& context, const std::string& path) {
-  return answers(folder_of(absolute(path, current_folder())), context.options.duration("timeout"))
+  // As it was typed: absolute() might look at a link, and it is not known yet whether that answers.
+  return answers(folder_of((std::filesystem::path(current_folder()) / path).string()),
+                 context.options.duration("timeout"))
              ? Status()
              : fail(ETIMEDOUT, fmt::format("the file system of {} does not answer", quote(path)))
                    .advise("nothing was changed; --timeout waits longer");
@@ -43,6 +49,17 @@ Status check_answers(const Context& context, Catalog& catalog, const std::string
   return row ? check_answers(context, row->target) : Status();
 }
 
+IsThere by_places(const Context& context) {
+  return [&context](const std::string& id) {
+    static std::mutex one_at_a_time;
+    const std::lock_guard guard(one_at_a_time);
+    const auto storage = read_places(context, false);
+    return storage &&
+           std::any_of(storage->found.places.begin(), storage->found.places.end(),
+                       [&](const Place& place) { return place.id == id && place.reach == Reach::reachable; });
+  };
+}
+
 Settled settled(const std::string& path, const Result<Returned>& result) {
   Settled out{.path = path, .outcome = {}, .why = {}, .bytes = 0};
   if (!result) {
@@ -55,6 +72,7 @@ Settled settled(const std::string& path, const Result<Returned>& result) {
   out.bytes = result->bytes;
   out.outcome = result->outcome == Returned::Outcome::home      ? "home"
                 : result->outcome == Returned::Outcome::nothing ? "nothing"
+                : result->outcome == Returned::Outcome::lost    ? "lost"
                                                                 : "kept";
   return out;
 }
@@ -76,7 +94,8 @@ Output describe(const std::vector<Settled>& all) {
     } else {
       out.status = 1;
       // An error that names the path says enough.
-      log::error("{}", one.outcome == "kept"
+      log::error("{}", one.outcome == "lost" ? fmt::format("{}: {}; so is its link", quote(one.path), one.why)
+                       : one.outcome == "kept"
                            ? fmt::format("{} was not brought back: {}; `sluice status` says what can be done",
                                          quote(one.path), one.why)
                            : fmt::format("{}: {}", quote(one.path), one.why));

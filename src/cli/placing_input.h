@@ -20,10 +20,13 @@ Status check_answers(const Context& context, const std::string& path);
 // And one whose data is on such.
 Status check_answers(const Context& context, Catalog& catalog, const std::string& path);
 
+// Looks at the places when it is asked; from any thread.
+IsThere by_places(const Context& context);
+
 // What became of one path.
 struct Settled {
   std::string path;
-  std::string outcome;  // home, nothing, kept, busy, failed
+  std::string outcome;  // home, nothing, lost, kept, busy, failed
   std::string why;
   std::uint64_t bytes = 0;
 };

@@ -2,36 +2,23 @@
 
 #include <algorithm>
 
-#include "forecast/measured.h"
-
 namespace sluice {
-namespace {
 
-struct Cost {
-  double seconds = 0;
-  bool modelled = false;
-};
-
-void add(Cost& cost, const Requests& requests, Operation operation, const Place& place,
-         const Profile* profile) {
-  if (requests.bytes == 0) {
-    return;
-  }
-  // Through the page cache, as programs do that say nothing else.
-  const Workload workload{.pattern = requests.pattern == "sequential" ? Pattern::sequential : Pattern::random,
-                          .operation = operation,
-                          .request = std::max<std::uint64_t>(requests.typical, 1),
-                          .stride = 0,
-                          .mode = Mode::buffered,
-                          .streams = 1,
-                          .assumed = {}};
-  const auto found = profile == nullptr ? std::nullopt : measured_throughput(*profile, workload);
-  const Throughput rate = found ? *found : throughput(model_of(place), workload);
-  cost.modelled = cost.modelled || !found;
-  cost.seconds += rate.rate > 0 ? static_cast<double>(requests.bytes) / rate.rate : 0;
+// Through the page cache, unless the program said otherwise in all of its opens.
+Workload workload_of(const FileAccount& file, Operation operation) {
+  const bool write = operation == Operation::write;
+  const Requests& requests = write ? file.write : file.read;
+  const bool synced = file.opened == AreaFile::opened_synced || file.syncs >= requests.calls;
+  return {.pattern = requests.pattern == "sequential" ? Pattern::sequential : Pattern::random,
+          .operation = operation,
+          .request = std::max<std::uint64_t>(requests.typical, 1),
+          .stride = 0,
+          .mode = file.opened == AreaFile::opened_direct ? Mode::direct
+                  : write && synced                      ? Mode::synced
+                                                         : Mode::buffered,
+          .streams = 1,
+          .assumed = {}};
 }
-
-}  // namespace
 
 void predict(Account& account, const Storage& storage) {
   for (FileAccount& file : account.files) {
@@ -39,14 +26,21 @@ void predict(Account& account, const Storage& storage) {
     if (place == nullptr || file.read.bytes + file.write.bytes == 0) {
       continue;
     }
-    const auto known = storage.profiles.find(place->id);
-    const Profile* profile =
-        known != storage.profiles.end() && known->second.profile ? &*known->second.profile : nullptr;
-    Cost cost;
-    add(cost, file.read, Operation::read, *place, profile);
-    add(cost, file.write, Operation::write, *place, profile);
-    file.predicted = cost.seconds;
-    file.predicted_by = cost.modelled ? "traits" : "measured";
+    double seconds = 0;
+    bool modelled = false;
+    bool learned = false;
+    for (const Operation operation : {Operation::read, Operation::write}) {
+      const std::uint64_t bytes = operation == Operation::write ? file.write.bytes : file.read.bytes;
+      if (bytes == 0) {
+        continue;
+      }
+      const Forecast found = forecast(*place, evidence_of(storage, *place), workload_of(file, operation));
+      seconds += found.throughput.rate > 0 ? static_cast<double>(bytes) / found.throughput.rate : 0;
+      modelled = modelled || (!found.measured && !found.learned);
+      learned = learned || found.learned;
+    }
+    file.predicted = seconds;
+    file.predicted_by = modelled ? "traits" : learned ? "learned" : "measured";
     file.place = place->name;
   }
 }

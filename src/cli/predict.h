@@ -6,6 +6,9 @@
 
 namespace sluice {
 
+// How the file's reads or writes were made, as far as a forecast tells it apart.
+Workload workload_of(const FileAccount& file, Operation operation);
+
 // Sets what is predicted of each file whose place is known.
 void predict(Account& account, const Storage& storage);
 

@@ -93,7 +93,59 @@ void make_folder(RunPlan& out, PlannedRule& planned, const std::string& path) {
   planned.plan.elsewhere = nullptr;
 }
 
+// Where the stage makes files; "" = where they belong.
+std::string made_in(const std::string& stage) {
+  constexpr std::string_view name = "rewrite:";
+  if (!stage.starts_with(name)) {
+    return "";
+  }
+  for (const std::string_view parameter : split(std::string_view(stage).substr(name.size()), ',')) {
+    if (parameter.starts_with("to=")) {
+      return std::string(parameter.substr(3));
+    }
+  }
+  return "";
+}
+
+Status check_rule(const Rule& rule, const Storage& storage) {
+  for (const std::string& stage : rule.stages) {
+    const std::string folder = made_in(stage);
+    const Place* place = folder.empty() ? nullptr : place_of(storage.found, folder);
+    if (place == nullptr) {
+      continue;
+    }
+    Place own = *place;
+    own.writable = true;  // the folder is named, and may well be the user's
+    const Plan plan = make_plan(rule.intent, {&own, 1}, storage.profiles);
+    if (plan.ranking.empty()) {
+      return bad_input(
+          fmt::format("{}: its files would be made on {}, which breaks a constraint of its intent: {}",
+                      rule.origin, place->name, plan.rejected[0].because[0]),
+          "name a folder on another place, or take the word out of the intent");
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+Status check_constraints(const Context& context, const Rules& rules) {
+  const auto concerns = [](const Rule& rule) {
+    return !rule.intent.empty() &&
+           std::any_of(rule.stages.begin(), rule.stages.end(),
+                       [](const std::string& stage) { return !made_in(stage).empty(); });
+  };
+  if (std::none_of(rules.rules().begin(), rules.rules().end(), concerns)) {
+    return {};
+  }
+  SLUICE_TRY(const Storage storage, survey_for_run(context));
+  for (const Rule& rule : rules.rules()) {
+    if (concerns(rule)) {
+      SLUICE_CHECK(check_rule(rule, storage));
+    }
+  }
+  return {};
+}
 
 const StagePlan* RunPlan::of(const Rule& rule) const {
   const auto found =
@@ -106,7 +158,8 @@ Result<Storage> survey_for_run(const Context& context) {
                 {.discover = {.system = "", .timeout = context.options.duration("timeout"), .progress = {}},
                  .catalog = context.options.text("catalog"),
                  .remember = false,
-                 .profiles = true});
+                 .profiles = true,
+                 .corrections = context.options.text("corrections") == "on"});
 }
 
 RunPlan plan_run(const Context& context, const Rules& rules) {

@@ -32,6 +32,9 @@ struct RunPlan {
 // The storage of this machine, by the options of the run.
 Result<Storage> survey_for_run(const Context& context);
 
+// Refuses rules whose files would be made where their own constraints forbid it (promise 4).
+Status check_constraints(const Context& context, const Rules& rules);
+
 // The rules must outlive it. What cannot be read is said on standard error, and its files stay as they are.
 RunPlan plan_run(const Context& context, const Rules& rules);
 

@@ -93,6 +93,25 @@ TEST(Throughput, TheModeComesFromSyncOrTheUsage) {
   EXPECT_EQ(workload("read random size-per-IO(1K) sync", {.mode = {}, .streams = 1}).assumed, Words{});
 }
 
+// What scripts/bench posterize measured on the lab's disk, a chunk of 320 KiB, 4 MiB and 16 MiB with its
+// flush.
+TEST(Throughput, AFlushIsTwoMoreRequests) {
+  const DeviceModel disk = {.read_bandwidth = 13631488,
+                            .write_bandwidth = 13107200,
+                            .latency = 0.03,
+                            .seek = 0.004,
+                            .iops = 29,
+                            .chunk = 4096};
+  const auto seconds = [&](std::uint64_t request, Operation operation) {
+    return request_seconds(disk,
+                           {.operation = operation, .request = request, .mode = Mode::synced, .assumed = {}});
+  };
+  EXPECT_NEAR(seconds(320 << 10, Operation::write), 0.128, 0.1 * 0.128);
+  EXPECT_NEAR(seconds(4 << 20, Operation::write), 0.435, 0.1 * 0.435);
+  EXPECT_NEAR(seconds(16 << 20, Operation::write), 1.46, 0.1 * 1.46);
+  EXPECT_LT(seconds(4096, Operation::read), 0.04);  // there is nothing to flush
+}
+
 TEST(Throughput, ThePageCacheIsDoubtNotSpeed) {
   const Throughput direct = throughput(nfs(), {.assumed = {}});
   const Throughput buffered = throughput(nfs(), {.mode = Mode::buffered, .assumed = {}});

@@ -14,12 +14,17 @@ namespace {
 // What one operation kind costs: the terms of Eq. 3.
 struct Cost {
   double latency = 0;  // with the seek, where there is one
+  double flush = 0;    // seconds, of a flush after it
   double moved = 0;    // bytes, whole chunks
   double busy = 0;     // seconds in which they move, and no others can
   double seconds = 0;
   double iops = 0;  // the device's limit for such requests
   bool amplified = false;
 };
+
+// A file system that keeps a journal writes what changed there, and that this is whole: two requests
+// elsewhere.
+constexpr int requests_of_flush = 2;
 
 Cost cost(const DeviceModel& model, const Workload& workload, bool writes) {
   const auto size = static_cast<double>(workload.request);
@@ -28,13 +33,16 @@ Cost cost(const DeviceModel& model, const Workload& workload, bool writes) {
   const bool amplified = writes && moved != size;
   const bool seeks = workload.pattern == Pattern::random || workload.gap() > 0 || workload.streams > 1;
   const double latency = model.latency + (seeks ? model.seek : 0);
+  const int flushing = writes && workload.mode == Mode::synced ? requests_of_flush : 0;
+  const double flush = flushing * (model.latency + model.seek);
   const double busy = moved / (writes ? model.write_bandwidth : model.read_bandwidth) +
                       (amplified ? model.chunk / model.read_bandwidth : 0);
   return {.latency = latency,
+          .flush = flush,
           .moved = moved,
           .busy = busy,
-          .seconds = latency + busy,
-          .iops = amplified ? model.iops / 2 : model.iops,
+          .seconds = latency + busy + flush,
+          .iops = model.iops / (1 + (amplified ? 1 : 0) + flushing),
           .amplified = amplified};
 }
 
@@ -45,7 +53,7 @@ double limited_seconds(const Cost& cost, unsigned streams) {
 constexpr double doubt_of_stated = 1.25;
 constexpr double doubt_of_default = 3;
 constexpr double doubt_of_buffered = 10;  // memory may take it all, or none
-constexpr double doubt_of_synced = 3;     // what a flush costs, no trait says
+constexpr double doubt_of_synced = 3;     // no trait says whether there is a journal, or a cache that is safe
 
 }  // namespace
 
@@ -144,6 +152,9 @@ std::string explain_throughput(const DeviceModel& model, const Workload& workloa
       out += fmt::format(" + a read of {} (not a multiple of it)",
                          human_size(static_cast<std::uint64_t>(model.chunk)));
     }
+    if (one.flush > 0) {
+      out += fmt::format(" + {} for a flush", human_duration(one.flush));
+    }
     out += fmt::format(" = {}", human_duration(one.seconds));
     if (workload.streams > 1) {
       out += fmt::format(", {} streams at once", workload.streams);
@@ -153,9 +164,6 @@ std::string explain_throughput(const DeviceModel& model, const Workload& workloa
       out += fmt::format(", held to {:.0f} IOPS", one.iops);
     } else if (one.busy > share) {
       out += ", held to the bandwidth";
-    }
-    if (workload.mode == Mode::synced) {
-      out += "; flushes are not modelled";
     }
     if (workload.mode == Mode::buffered) {
       out += "; the page cache is not modelled";

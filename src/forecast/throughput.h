@@ -60,7 +60,8 @@ struct Throughput {
 
 // Seconds from one request's end to the next one's, of all streams together. A write that is not a multiple
 // of the chunk writes whole chunks and reads one first. Several streams share bandwidth and IOPS, and make a
-// device that seeks do so between them, also when each is sequential. The page cache is not modelled: a
+// device that seeks do so between them, also when each is sequential. A write that is flushed costs two more
+// requests, for the file system's journal. The page cache is not modelled: a
 // buffered request costs what a direct one does, give or take much more.
 double request_seconds(const DeviceModel& model, const Workload& workload);
 Throughput throughput(const DeviceModel& model, const Workload& workload);

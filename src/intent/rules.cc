@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/config.h"
 #include "base/files.h"
@@ -33,6 +34,34 @@ std::string origin_in_string(std::string_view text, const std::string& path, con
 
 Error wrong_type(const std::string& path, const toml::node& node, std::string_view what) {
   return bad_input(fmt::format("{}: {}", place_in(path, node.source()), what));
+}
+
+// A text, or a list of texts, so that each word can have a line and a comment of its own.
+Result<Intent> read_intent(const toml::node& node, std::string_view text, const std::string& path,
+                           const Sigdefs& sigdefs) {
+  const auto parse = [&](const toml::node& where, const std::string& words) -> Result<Intent> {
+    auto parsed = parse_intent(words, sigdefs);
+    if (!parsed) {
+      return parsed.error().error(origin_in_string(text, path, where, words, parsed.error().column));
+    }
+    return std::move(*parsed);
+  };
+  if (const toml::array* list = node.as_array()) {
+    std::string all;
+    for (const toml::node& one : *list) {
+      const auto words = one.value<std::string>();
+      if (!words) {
+        return wrong_type(path, one, "an intent is a text of words, or a list of such texts");
+      }
+      // A signature comes first and only once; what is wrong with a word alone is told where it stands.
+      if (all.empty() || !parse_intent(all + *words, sigdefs)) {
+        SLUICE_TRY(const Intent alone, parse(one, *words));
+      }
+      all += *words + " ";
+    }
+    return parse(node, all);
+  }
+  return parse(node, *node.value<std::string>());
 }
 
 Result<std::vector<std::string>> read_stages(const toml::node* node, const std::string& path) {
@@ -138,19 +167,18 @@ Status Rules::parse_toml_rules(std::string_view text, const std::string& path) {
     const toml::node* words = row.get("intent");
     const bool needs_words = words != nullptr || row.get("stages") == nullptr;
     for (const auto& [name, value] : {std::pair{"path", glob}, std::pair{"intent", words}}) {
-      if ((value == nullptr || !value->is_string()) && (name == keys[0] || needs_words)) {
+      const bool is_text = value != nullptr && (value->is_string() || (name == keys[1] && value->is_array()));
+      if (!is_text && (name == keys[0] || needs_words)) {
         return wrong_type(path, value == nullptr ? element : *value,
                           fmt::format("a rule needs {} = \"...\"", name));
       }
     }
     SLUICE_TRY(std::vector<std::string> stages, read_stages(row.get("stages"), path));
-    const std::string text_of_intent = words == nullptr ? "" : *words->value<std::string>();
-    auto intent = parse_intent(text_of_intent, sigdefs_);
-    if (!intent) {
-      return intent.error().error(
-          origin_in_string(text, path, *words, text_of_intent, intent.error().column));
+    Intent intent;
+    if (words != nullptr) {
+      SLUICE_TRY(intent, read_intent(*words, text, path, sigdefs_));
     }
-    Status added = add(*glob->value<std::string>(), std::move(*intent), std::move(stages), path,
+    Status added = add(*glob->value<std::string>(), std::move(intent), std::move(stages), path,
                        fmt::format("{}:{}", escape(path), element.source().begin.line));
     if (!added) {
       return std::move(added).error().within(place_in(path, glob->source()));
@@ -193,9 +221,8 @@ Status Rules::add(std::string_view pattern, Intent intent, std::vector<std::stri
 
 std::vector<const Rule*> Rules::by_strength() const {
   std::vector<const Rule*> out;
-  for (auto rule = rules_.rbegin(); rule != rules_.rend(); ++rule) {
-    out.push_back(&*rule);
-  }
+  std::transform(rules_.rbegin(), rules_.rend(), std::back_inserter(out),
+                 [](const Rule& rule) { return &rule; });
   std::stable_sort(out.begin(), out.end(),
                    [](const Rule* a, const Rule* b) { return a->glob.literals() > b->glob.literals(); });
   return out;
@@ -210,6 +237,22 @@ std::vector<Statement> Rules::matching(std::string_view path) const {
                      .origin = rule.origin,
                      .literals = rule.glob.literals()});
     }
+  }
+  return out;
+}
+
+std::string rule_text(std::string_view pattern, const Intent& intent,
+                      const std::vector<std::string>& stages) {
+  std::string out = fmt::format("[[rule]]\npath = {}\n", toml_text(pattern));
+  if (!intent.empty()) {
+    out += fmt::format("intent = {}\n", toml_text(print(intent)));
+  } else if (stages.empty()) {
+    out += "intent = []\n";  // one of both there must be
+  }
+  if (!stages.empty()) {
+    std::vector<std::string> texts;
+    std::transform(stages.begin(), stages.end(), std::back_inserter(texts), toml_text);
+    out += fmt::format("stages = [{}]\n", join(texts, ", "));
   }
   return out;
 }

@@ -8,7 +8,8 @@
 //   intent = "sig mine totalsize(2G)"             "availability": [0.001, "1h"]}]}
 //   stages = ["stats", "delay:time=1ms"]
 //
-// A rule in TOML has an intent, stages that `sluice run` puts its files through, or both.
+// In TOML an intent is a text, or a list of texts that are read as one. A rule has an intent, stages that
+// `sluice run` puts its files through, or both.
 // A glob that is not absolute is relative to the folder of its file. Symbolic links are not followed and
 // nothing is looked up: matching is on the text of the path.
 #pragma once
@@ -66,5 +67,8 @@ class Rules {
   std::vector<Rule> rules_;
   Sigdefs sigdefs_;
 };
+
+// A rule as a file has it that Rules can load.
+std::string rule_text(std::string_view pattern, const Intent& intent, const std::vector<std::string>& stages);
 
 }  // namespace sluice

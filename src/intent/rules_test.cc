@@ -245,5 +245,44 @@ TEST(Rules, MayHaveStagesWithOrWithoutAnIntent) {
   EXPECT_EQ(rules.rules()[1].stages, std::vector<std::string>{"null"});
 }
 
+TEST(Rules, AnIntentMayBeAListOfTexts) {
+  Rules rules;
+  const auto read = rules.parse_toml_rules(
+      "[sigdef]\nmine = 'random persist'\n[[rule]]\npath = 'a'\nintent = [\n  'sig mine',  # because\n  # "
+      "'temp',\n"
+      "  'size-per-IO(4K)',\n]\n[[rule]]\npath = 'b'\nintent = []\n",
+      "/r.toml");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(print(rules.rules()[0].intent), "persist random size-per-IO(4K)");
+  EXPECT_TRUE(rules.rules()[1].intent.empty());
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"['random',\n 'frobnicate']", "/r.toml:4:3"},
+      {"['random', 'sequential']", "/r.toml:3:"},
+      {"['random', 5]", "list of such texts"},
+      {"['random', 'random']", "random"},
+  };
+  for (const auto& [list, message] : cases) {
+    Rules broken;
+    const Status status = broken.parse_toml_rules("[[rule]]\npath = 'a'\nintent = " + list + "\n", "/r.toml");
+    ASSERT_FALSE(status) << list;
+    EXPECT_NE(status.error().text().find(message), std::string::npos) << list << "\n"
+                                                                      << status.error().text();
+  }
+}
+
+TEST(Rules, AreReadAsTheyWereWritten) {
+  const std::string odd = "/a \"b\" \t\x7f \\[c]/é*";
+  const Intent intent = parse_intent("persist random size-per-IO(4K)").value();
+  Rules rules;
+  const Status read = rules.parse_toml_rules(
+      rule_text(odd, intent, {"tee(to=\"/x\")", "null"}) + rule_text("/b", {}, {}), "/r.toml");
+  ASSERT_TRUE(read) << read.error().text();
+  ASSERT_EQ(rules.rules().size(), 2U);
+  EXPECT_EQ(rules.rules()[0].pattern, odd);
+  EXPECT_EQ(print(rules.rules()[0].intent), print(intent));
+  EXPECT_EQ(rules.rules()[0].stages, (std::vector<std::string>{"tee(to=\"/x\")", "null"}));
+  EXPECT_EQ(rules.rules()[1].pattern, "/b");
+}
+
 }  // namespace
 }  // namespace sluice

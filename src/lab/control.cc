@@ -13,7 +13,7 @@
 namespace sluice::lab {
 namespace {
 
-constexpr std::size_t longest_command = 64 * 1024;
+constexpr std::size_t longest_command = std::size_t{64} * 1024;
 constexpr std::size_t most_clients = 64;
 
 // A socket's address holds 107 bytes of path; a longer one is reached through the folder's descriptor.

@@ -313,7 +313,7 @@ Result<Model> parse_model(std::string_view text, const std::string& path) {
     const auto found = find_fields(key);
     if (found.empty()) {
       auto known = names();
-      known.push_back("preset");
+      known.emplace_back("preset");
       return unknown_key(path, key, known);
     }
     if (auto status = set_value(model, key, typed(node, *found.front())); !status) {

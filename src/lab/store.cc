@@ -40,6 +40,8 @@ bool memory_is_short() {
 class MemoryStore final : public Store {
  public:
   MemoryStore(std::byte* memory, std::uint64_t size) : memory_(memory), size_(size) {}
+  MemoryStore(const MemoryStore&) = delete;
+  MemoryStore& operator=(const MemoryStore&) = delete;
   ~MemoryStore() override { munmap(memory_, size_); }
 
   int read(std::uint64_t offset, Bytes out) override {
@@ -76,6 +78,8 @@ class FileStore final : public Store {
  public:
   FileStore(UniqueFd fd, std::string folder, std::uint64_t size)
       : fd_(std::move(fd)), folder_(std::move(folder)), size_(size) {}
+  FileStore(const FileStore&) = delete;
+  FileStore& operator=(const FileStore&) = delete;
   ~FileStore() override { std::free(buffer_); }
 
   int read(std::uint64_t offset, Bytes out) override {

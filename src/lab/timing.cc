@@ -8,7 +8,7 @@ namespace {
 
 // What is moved from the cache at once: long enough to be worth the seek, short enough not to keep a read
 // waiting.
-constexpr std::uint64_t destage_piece = 256 * 1024;
+constexpr std::uint64_t destage_piece = std::uint64_t{256} * 1024;
 
 // So that no sum of times overflows.
 constexpr double longest = 1e8;
@@ -281,7 +281,7 @@ Instant Timing::positioning(const Channel& channel, std::uint64_t offset, Instan
   if (offset == channel.head || (model_.seek_full <= 0 && model_.rpm <= 0)) {
     return Instant::zero();
   }
-  const double distance =
+  const auto distance =
       static_cast<double>(offset > channel.head ? offset - channel.head : channel.head - offset);
   const double turn = model_.rpm > 0 ? 60 / model_.rpm : 0;
   const double track = turn * model_.read_bandwidth;

@@ -140,17 +140,6 @@ class Builder {
   std::set<std::string> warnings_;  // said once for all devices
 };
 
-std::string toml_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    out += c == '"' || c == '\\' ? std::string{'\\', c}
-           : code < 0x20         ? fmt::format("\\u{:04x}", code)
-                                 : std::string{c};
-  }
-  return out + "\"";
-}
-
 double max_iops(const Model& model, double latency) {
   return model.iops > 0 ? std::min(model.iops, 1 / latency) : 1 / (latency + model.seek_full);
 }

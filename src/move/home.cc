@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/step.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "move/lease.h"
@@ -108,9 +109,19 @@ void copy_attributes(int from, int to) {
   }
 }
 
-std::string random_name() {
+std::uint32_t random_number() {
   std::random_device device;
-  return fmt::format("{:08x}", device());
+  return std::max(device(), 1U);
+}
+
+std::int64_t changed_at(const struct stat& found) {
+  return std::int64_t{found.st_ctim.tv_sec} * 1000000000 + found.st_ctim.tv_nsec;
+}
+
+void note(Landing& landing, const struct stat& file, const struct stat& data) {
+  landing.device = file.st_dev;
+  landing.inode = file.st_ino;
+  landing.changed = changed_at(data);
 }
 
 std::string link_target(const std::string& path) {
@@ -119,15 +130,29 @@ std::string link_target(const std::string& path) {
   return length > 0 ? std::string(out.data(), static_cast<std::size_t>(length)) : "";
 }
 
+// A copy, or the link that it has changed places with. Nobody else's.
+void remove_temporary(const std::string& path, const std::string& data) {
+  struct stat found {};
+  if (lstat(path.c_str(), &found) == 0 && found.st_uid == geteuid() &&
+      (S_ISLNK(found.st_mode) ? link_target(path) == data : S_ISREG(found.st_mode))) {
+    unlink(path.c_str());
+  }
+}
+
 // A file takes the place of a link that is there: one that somebody removed meanwhile does not come back.
 bool replace_link(const std::string& file, const std::string& link) {
   if (renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE) == 0) {
+    step("home: in its place, the link beside it");
     return unlink(file.c_str()) == 0;
   }
   return errno == EINVAL && rename(file.c_str(), link.c_str()) == 0;
 }
 
 }  // namespace
+
+std::string aside_name(const std::string& name, std::uint32_t number) {
+  return fmt::format(".{}.sluice-{:08x}", name.substr(0, most_of_name), number);
+}
 
 UniqueFd open_again(int fd, int flags) {
   const std::string self = fmt::format("/proc/self/fd/{}", fd);
@@ -173,7 +198,42 @@ Status copy_facts(int from, int to) {
   return {};
 }
 
-Result<Moved> move_home(const std::string& data, const std::string& link, bool sync,
+void drop_inherited(int fd) {
+  fremovexattr(fd, "system.posix_acl_access");
+  fremovexattr(fd, "system.posix_acl_default");
+}
+
+Moved end_landing(const std::string& data, const std::string& link, const Landing& landing) {
+  struct stat found {};
+  if (landing.inode == 0 || lstat(link.c_str(), &found) != 0 || found.st_dev != landing.device ||
+      found.st_ino != landing.inode || !S_ISREG(found.st_mode)) {
+    return Moved::kept;
+  }
+  if (landing.temporary != 0) {
+    const std::string name = link.substr(link.rfind('/') + 1);
+    remove_temporary(folder_of(link) + "/" + aside_name(name, landing.temporary), data);
+  }
+  struct stat left {};
+  if (lstat(data.c_str(), &left) != 0) {
+    return errno == ENOENT ? Moved::done : Moved::kept;
+  }
+  if (S_ISLNK(left.st_mode) && link_target(data) == data) {
+    return unlink(data.c_str()) == 0 ? Moved::done : Moved::kept;  // on one file system they changed places
+  }
+  const LeaseSignals untold;
+  const UniqueFd from(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!from || fstat(from.get(), &left) != 0) {
+    return Moved::kept;
+  }
+  const Lease lease(from.get(), Lease::Against::writers);
+  if (lease.busy()) {
+    return Moved::busy;
+  }
+  const bool same = changed_at(left) == landing.changed;
+  return same && unlink(data.c_str()) == 0 ? Moved::done : Moved::kept;
+}
+
+Result<Moved> move_home(const std::string& data, const std::string& link, bool sync, Landing& landing,
                         const std::function<bool()>& may_commit) {
   const LeaseSignals untold;  // until the lease is given back
   const UniqueFd named(open(data.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -193,9 +253,11 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   struct stat above {};
   struct stat there {};
   if (fstat(from.get(), &there) == 0 && fstat(folder.get(), &above) == 0 && above.st_dev == there.st_dev) {
+    note(landing, there, there);
     if (!may_commit()) {
       return Moved::kept;
     }
+    step("home: about to be renamed");
     if (replace_link(data, entry)) {
       return Moved::done;
     }
@@ -205,19 +267,31 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   if (lease.busy()) {
     return Moved::busy;
   }
-  const std::string temporary = fmt::format("{}.{}.sluice-{}", here, name.substr(0, 200), random_name());
+  if (landing.temporary != 0) {
+    remove_temporary(here + aside_name(name, landing.temporary), data);
+  }
+  landing.temporary = random_number();
+  const std::string temporary = here + aside_name(name, landing.temporary);
   UniqueFd to(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!to) {
     return Errno().fail(fmt::format("cannot write in {}", quote(folder_of(link))));
   }
+  drop_inherited(to.get());
+  step("home: copy made");
   const auto undisturbed = [&] { return lease.undisturbed(); };
   Status copied = copy_whole(from.get(), to.get(), [&](std::uint64_t) { return undisturbed(); });
   if (copied && sync && fsync(to.get()) != 0) {
     copied = Errno().fail("cannot sync it");
   }
+  struct stat made {};
+  if (copied && (fstat(to.get(), &made) != 0 || fstat(from.get(), &there) != 0)) {
+    copied = Errno().fail("cannot look at it");
+  }
+  note(landing, made, there);
   to = UniqueFd();  // a program that is open for writing cannot be run
   const bool written = !undisturbed();
   const bool ours = link_target(entry) == data && may_commit();
+  step("home: copied");
   if (!copied || written || !ours) {
     unlink(temporary.c_str());
     if (!copied && !written) {
@@ -230,6 +304,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
     unlink(temporary.c_str());
     return failed;
   }
+  step("home: in its place");
   // Whoever looked the link up before, and waits for the lease now, will write to the old file: then that is
   // the file again.
   usleep(grace);
@@ -244,6 +319,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
     fsync(folder.get());
   }
   unlink(data.c_str());
+  step("home: data gone");
   return Moved::done;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "base/landing.h"
 #include "base/result.h"
 #include "base/sys.h"
 
@@ -19,13 +20,21 @@ enum class Moved {
   kept,  // the link is not ours any more; the data stays where it is
 };
 
+// A name beside another, which tells what it was made for: ".out.dat.sluice-1a2b3c4d"
+std::string aside_name(const std::string& name, std::uint32_t number);
+inline constexpr std::size_t most_of_name = 200;  // bytes that it has of the other
+
 // `link` is a symbolic link to `data`. The data is copied beside the link with all that is said of it (holes,
 // mode, owner, times, attributes), synced where it has to be as safe as it was, and takes the link's place at
 // once. An error leaves both as they were. `may_commit` is asked before the link becomes the file: from there
 // on nobody is to take the data for the file any more, unless the result is another than done. Where it says
-// no, kept.
-Result<Moved> move_home(const std::string& data, const std::string& link, bool sync,
+// no, kept. What an earlier try left beside the link, of which `landing` tells, is removed first.
+Result<Moved> move_home(const std::string& data, const std::string& link, bool sync, Landing& landing,
                         const std::function<bool()>& may_commit);
+// Ends what was cut off after may_commit() had said yes. Where the file is in its place, the data goes and it
+// is done; busy where somebody has the data open. Kept where another file is there or none, or the data was
+// changed since.
+Moved end_landing(const std::string& data, const std::string& link, const Landing& landing);
 
 // The file of a descriptor once more, also where its mode forbids that to its owner. None, and errno, where
 // it cannot be.
@@ -36,5 +45,8 @@ UniqueFd open_again(int fd, int flags);
 Status copy_whole(int from, int to, const GoOn& go_on);
 // All of that but the bytes; for folders, too.
 Status copy_facts(int from, int to);
+// Takes the access list away that a new file or folder got from the folder it was made in. To be called while
+// only its owner may use it: a wider mode would let in whom that list names.
+void drop_inherited(int fd);
 
 }  // namespace sluice

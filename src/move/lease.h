@@ -19,8 +19,10 @@ class LeaseSignals {
   LeaseSignals& operator=(const LeaseSignals&) = delete;
   ~LeaseSignals();
 
+  // Whether a lease of this thread was wanted back since this was asked last.
+  [[nodiscard]] static bool told();
+
  private:
-  sigset_t told_ = {};
   sigset_t before_ = {};
 };
 
@@ -34,7 +36,8 @@ class Lease {
   Lease(int fd, Against against);
 
   [[nodiscard]] bool busy() const { return busy_; }
-  // False on a file system without leases: then it is hoped that a closed file stays closed.
+  // False on a file system without leases, or whose server gives none: then it is hoped that a closed file
+  // stays closed.
   [[nodiscard]] bool held() const { return held_; }
   // Whether nobody has come for writing.
   [[nodiscard]] bool undisturbed() const;
@@ -54,7 +57,8 @@ struct Identity {
 Identity identity_of(const struct stat& about);
 
 // Processes other than this one that have one of them open or are in it: "4711 (tail)". Only those that this
-// user may look at. `all` is sorted.
-std::vector<std::string> users_of(const std::vector<Identity>& all);
+// user may look at. With `mapped`, which takes longer, also those that have one in their memory alone. `all`
+// is sorted.
+std::vector<std::string> users_of(const std::vector<Identity>& all, bool mapped = false);
 
 }  // namespace sluice

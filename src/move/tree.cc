@@ -8,39 +8,22 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
-#include <memory>
+#include <functional>
+#include <iterator>
 
 #include "base/files.h"
 #include "base/step.h"
 #include "base/text.h"
+#include "move/below.h"
 #include "move/checksum.h"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t spare_files = 64;  // that may be open beside those with leases
-constexpr std::size_t most_files = 10'000;
-
-std::string child(const std::string& path, const std::string& name) {
-  return path.empty() ? name : name.empty() ? path : path + "/" + name;
-}
-
-// A folder below another, name by name, so that no link is followed. "" = itself.
-UniqueFd open_below(int folder, const std::string& path) {
-  UniqueFd at(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  for (const std::string_view part : split(path, '/')) {
-    if (at && !part.empty()) {
-      at = UniqueFd(
-          openat(at.get(), std::string(part).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    }
-  }
-  return at;
-}
-
-Result<std::vector<std::string>> names_in(int folder) {
-  return list_folder(fmt::format("/proc/self/fd/{}", folder));
-}
+constexpr std::size_t most_leases = 10'000;
+constexpr std::uint64_t slice = 65536;  // of a copy that has a limit: whoever waits for us waits no longer
 
 // Bytes that are not in holes.
 std::uint64_t data_in(int folder, const std::string& name, const struct stat& about) {
@@ -62,14 +45,48 @@ std::uint64_t data_in(int folder, const std::string& name, const struct stat& ab
   return file ? out : size;
 }
 
+// By its mark (chattr +i, +a), where the file system tells.
+bool is_fixed(int folder, const std::string& name) {
+  struct statx about {};
+  return statx(folder, name.c_str(), AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_TYPE, &about) == 0 &&
+         (about.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND)) != 0;
+}
+
 class Walk {
  public:
-  explicit Walk(std::string path) : path_(std::move(path)) {}
+  Walk(int folder, const std::string& name, std::string path)
+      : below_(folder, name), path_(std::move(path)) {}
 
-  Status add(int folder, const std::string& name, const std::string& below) {
-    TreeEntry entry{.path = below, .about = {}};
+  Status run() {
+    todo_.emplace_back();
+    while (!todo_.empty()) {
+      const std::string path = std::move(todo_.back());
+      todo_.pop_back();
+      SLUICE_CHECK(add(path));
+    }
+    return {};
+  }
+
+  Status check_names() const {
+    for (const TreeEntry& entry : out.entries) {
+      const auto found = names_.find(identity_of(entry.about));
+      if (found != names_.end() && found->second != entry.about.st_nlink) {
+        return fail(fmt::format("{} has further names (hard links) elsewhere, which would keep the old data",
+                                quote(child(path_, entry.path))),
+                    "copy it, and use the copy");
+      }
+    }
+    return {};
+  }
+
+  Tree out;
+
+ private:
+  Status add(const std::string& below) {
+    const auto [folder, name] = below_.at(below);
+    TreeEntry entry{.path = below, .about = {}, .fixed = is_fixed(folder, name)};
     const std::string shown = child(path_, below);
-    if (fstatat(folder, name.c_str(), &entry.about, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (folder < 0 || fstatat(folder, name.c_str(), &entry.about, AT_SYMLINK_NOFOLLOW) != 0) {
       return Errno().fail(fmt::format("cannot look at {}", quote(shown)));
     }
     const struct stat about = entry.about;
@@ -90,32 +107,18 @@ class Walk {
     if (!S_ISDIR(about.st_mode)) {
       return {};
     }
-    const UniqueFd inside(openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const UniqueFd inside = below_.open(below);
     if (!inside) {
       return Errno().fail(fmt::format("cannot open folder {}", quote(shown)));
     }
     SLUICE_TRY(const auto names, names_in(inside.get()));
-    for (const std::string& one : names) {
-      SLUICE_CHECK(add(inside.get(), one, child(below, one)));
-    }
+    std::transform(names.rbegin(), names.rend(), std::back_inserter(todo_),
+                   [&](const std::string& one) { return child(below, one); });
     return {};
   }
 
-  Status check_names() const {
-    for (const TreeEntry& entry : out.entries) {
-      const auto found = names_.find(identity_of(entry.about));
-      if (found != names_.end() && found->second != entry.about.st_nlink) {
-        return fail(fmt::format("{} has further names (hard links) elsewhere, which would keep the old data",
-                                quote(child(path_, entry.path))),
-                    "copy it, and use the copy");
-      }
-    }
-    return {};
-  }
-
-  Tree out;
-
- private:
+  Below below_;
+  std::vector<std::string> todo_;  // the next one last
   std::string path_;
   std::map<Identity, nlink_t> names_;
 };
@@ -124,22 +127,42 @@ bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-std::size_t open_file_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
-    return 0;
+// Files that all copies of this process may keep open for their leases: half of what it may open, since it
+// has others.
+std::size_t lease_limit() {
+  static const std::size_t out = [] {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+      return std::size_t{0};
+    }
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return std::min<std::size_t>(most_leases, limit.rlim_cur / 2);
+  }();
+  return out;
+}
+
+std::atomic<std::size_t> leases = 0;  // of all copies
+
+bool take_lease() {
+  if (++leases <= lease_limit()) {
+    return true;
   }
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  getrlimit(RLIMIT_NOFILE, &limit);
-  return std::min<std::size_t>(most_files, limit.rlim_cur > spare_files ? limit.rlim_cur - spare_files : 0);
+  --leases;
+  return false;
 }
 
 // Without leaving a trace in its time of access, where that is allowed.
 UniqueFd open_quietly(int folder, const std::string& name) {
   constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   UniqueFd out(openat(folder, name.c_str(), flags | O_NOATIME));
-  return out || errno != EPERM ? std::move(out) : UniqueFd(openat(folder, name.c_str(), flags));
+  out = out || errno != EPERM ? std::move(out) : UniqueFd(openat(folder, name.c_str(), flags));
+  if (!out && errno == EACCES) {
+    const UniqueFd named(openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    out = named ? open_again(named.get(), O_RDONLY | O_NONBLOCK) : UniqueFd();
+  }
+  return out;
 }
 
 Status set_times(int fd, const struct stat& about) {
@@ -147,15 +170,20 @@ Status set_times(int fd, const struct stat& about) {
   return futimens(fd, times.data()) == 0 ? Status() : Errno().fail("cannot give it its times");
 }
 
-std::vector<std::string> attributes_of(int fd) {
-  std::string names(65536, '\0');  // the kernel's limit for a list
-  const ssize_t size = flistxattr(fd, names.data(), names.size());
-  std::vector<std::string> out;
-  for (const std::string_view name :
+// Of a descriptor of any kind.
+Attributes attributes_of(int fd) {
+  const std::string self = fmt::format("/proc/self/fd/{}", fd);
+  std::string names(65536, '\0');  // the kernel's limit, for a value as well
+  std::string value(65536, '\0');
+  const ssize_t size = listxattr(self.c_str(), names.data(), names.size());
+  Attributes out;
+  for (const std::string_view one :
        split(std::string_view(names).substr(0, size > 0 ? static_cast<std::size_t>(size) : 0), '\0')) {
     // Labels are the system's to give.
-    if (name.starts_with("user.") || name.starts_with("system.posix_acl") || name == "security.capability") {
-      out.emplace_back(name);
+    if (one.starts_with("user.") || one.starts_with("system.posix_acl") || one == "security.capability") {
+      const std::string name(one);
+      const ssize_t length = getxattr(self.c_str(), name.c_str(), value.data(), value.size());
+      out.emplace_back(name, value.substr(0, length > 0 ? static_cast<std::size_t>(length) : 0));
     }
   }
   std::sort(out.begin(), out.end());
@@ -174,13 +202,15 @@ Status check_facts(int from, int to, const std::string& path) {
                                    source.st_gid))
         .advise("nothing was moved; its owner can");
   }
-  const std::vector<std::string> have = attributes_of(to);
-  for (const std::string& name : attributes_of(from)) {
-    if (!std::binary_search(have.begin(), have.end(), name)) {
-      return fail(EOPNOTSUPP,
-                  fmt::format("cannot give the copy of {} its attribute {}", quote(path), quote(name)))
-          .advise("nothing was moved; remove the attribute, or use a place that has such");
-    }
+  const Attributes wanted = attributes_of(from);
+  const Attributes have = attributes_of(to);
+  Attributes differ;
+  std::set_symmetric_difference(wanted.begin(), wanted.end(), have.begin(), have.end(),
+                                std::back_inserter(differ));
+  if (!differ.empty()) {
+    return fail(EOPNOTSUPP, fmt::format("cannot give the copy of {} its attribute {}", quote(path),
+                                        quote(differ.front().first)))
+        .advise("nothing was moved; remove the attribute, or use a place that has such");
   }
   return {};
 }
@@ -213,62 +243,181 @@ Error in_use(const std::string& path, const std::vector<std::string>& users) {
       .advise("try again when it has ended");
 }
 
+std::vector<std::string> users_of_entries(const Tree& tree,
+                                          const std::function<bool(const TreeEntry&)>& which) {
+  std::vector<Identity> all;
+  for (const TreeEntry& entry : tree.entries) {
+    if (which(entry)) {
+      all.push_back(identity_of(entry.about));
+    }
+  }
+  std::sort(all.begin(), all.end());
+  return all.empty() ? std::vector<std::string>() : users_of(all);
+}
+
+bool is_same(const TreeEntry& entry, const struct stat& now) {
+  const struct stat& then = entry.about;
+  return identity_of(then) == identity_of(now) && then.st_size == now.st_size &&
+         then.st_mode == now.st_mode && then.st_uid == now.st_uid && then.st_gid == now.st_gid &&
+         same_time(then.st_mtim, now.st_mtim);
+}
+
+// A folder that may not be written is made writable first.
+UniqueFd open_to_empty(Below& below, const std::string& path) {
+  UniqueFd out = below.open(path);
+  if (!out && errno == EACCES) {
+    const auto [above, name] = below.at(path);
+    const UniqueFd closed(openat(above, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    chmod(fmt::format("/proc/self/fd/{}", closed.get()).c_str(), 0700);
+    out = below.open(path);
+  }
+  struct stat about {};
+  if (out && fstat(out.get(), &about) == 0 && (about.st_mode & S_IRWXU) != S_IRWXU) {
+    fchmod(out.get(), 0700);
+  }
+  return out;
+}
+
+// True where it is gone, false where it is a folder.
+Result<bool> remove_name(int folder, const std::string& name) {
+  if (unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) {
+    step("remove: a name is gone");
+    return true;
+  }
+  const Errno why;
+  struct stat about {};
+  if (fstatat(folder, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
+    return true;  // a file system that cannot be written says so first
+  }
+  return S_ISDIR(about.st_mode) ? Result<bool>(false)
+                                : Result<bool>(why.fail(fmt::format("cannot remove {}", quote(name))));
+}
+
 }  // namespace
 
 Result<Tree> look_at_tree(int folder, const std::string& name, const std::string& path, bool whole) {
-  Walk walk(path);
-  SLUICE_CHECK(walk.add(folder, name, ""));
+  Walk walk(folder, name, path);
+  SLUICE_CHECK(walk.run());
   if (whole) {
     SLUICE_CHECK(walk.check_names());
   }
+  const UniqueFd top(openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  walk.out.attributes = attributes_of(top.get());
+  walk.out.path = path;
   return std::move(walk.out);
 }
 
 bool is_unchanged(const Tree& before, const Tree& now) {
-  const auto same = [&](const TreeEntry& a, const TreeEntry& b) {
-    return a.path == b.path && identity_of(a.about) == identity_of(b.about) &&
-           a.about.st_size == b.about.st_size && a.about.st_mode == b.about.st_mode &&
-           same_time(a.about.st_mtim, b.about.st_mtim) &&
+  const auto same = [](const TreeEntry& a, const TreeEntry& b) {
+    return a.path == b.path && is_same(a, b.about) && a.about.st_nlink == b.about.st_nlink &&
            (a.path.empty() || same_time(a.about.st_ctim, b.about.st_ctim));
   };
-  return std::equal(before.entries.begin(), before.entries.end(), now.entries.begin(), now.entries.end(),
-                    same);
+  return before.attributes == now.attributes && std::equal(before.entries.begin(), before.entries.end(),
+                                                           now.entries.begin(), now.entries.end(), same);
+}
+
+bool is_left_alone(const Tree& before, int folder, const std::string& name) {
+  const auto now = look_at_tree(folder, name, name, false);
+  return now && is_unchanged(before, *now) &&
+         users_of_entries(before, [](const TreeEntry&) { return true; }).empty();
 }
 
 Status remove_tree(int folder, const std::string& name) {
-  if (unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) {
-    step("remove: a name is gone");
+  SLUICE_TRY(const bool gone, remove_name(folder, name));
+  if (gone) {
     return {};
   }
-  UniqueFd inside(openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!inside && errno == EACCES) {
-    const UniqueFd closed(openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    chmod(fmt::format("/proc/self/fd/{}", closed.get()).c_str(), 0700);
-    inside = UniqueFd(openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  Below below(folder, name);
+  std::vector<std::pair<std::string, bool>> todo = {
+      {"", false}};  // folders, and whether they are empty by now
+  while (!todo.empty()) {
+    const auto [path, empty] = todo.back();
+    if (empty) {
+      const auto [above, last] = below.at(path);
+      if (unlinkat(above, last.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
+        return Errno().fail(fmt::format("cannot remove folder {}", quote(child(name, path))));
+      }
+      step("remove: a folder is gone");
+      todo.pop_back();
+      continue;
+    }
+    todo.back().second = true;
+    const UniqueFd inside = open_to_empty(below, path);
+    if (!inside) {
+      return Errno().fail(fmt::format("cannot open folder {}", quote(child(name, path))));
+    }
+    SLUICE_TRY(const auto names, names_in(inside.get()));
+    for (const std::string& one : names) {
+      SLUICE_TRY(const bool is_gone, remove_name(inside.get(), one));
+      if (!is_gone) {
+        todo.emplace_back(child(path, one), false);
+      }
+    }
   }
-  if (!inside) {
-    return Errno().fail(fmt::format("cannot remove {}", quote(name)));
-  }
-  struct stat about {};
-  if (fstat(inside.get(), &about) == 0 && (about.st_mode & S_IRWXU) != S_IRWXU) {
-    fchmod(inside.get(), 0700);
-  }
-  SLUICE_TRY(const auto names, names_in(inside.get()));
-  for (const std::string& one : names) {
-    SLUICE_CHECK(remove_tree(inside.get(), one));
-  }
-  if (unlinkat(folder, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
-    return Errno().fail(fmt::format("cannot remove folder {}", quote(name)));
-  }
-  step("remove: a folder is gone");
   return {};
 }
 
-bool TreeCopy::undisturbed() const {
-  return std::all_of(held_.begin(), held_.end(), [](const Held& one) { return one.lease.undisturbed(); });
+void TreeCopy::let_go() {
+  leases -= held_.size();
+  held_.clear();
 }
 
-Status TreeCopy::copy_file(const TreeEntry& entry, int from, int to, const std::string& from_name,
+bool TreeCopy::undisturbed() const {
+  return std::all_of(held_.begin(), held_.end(),
+                     [](const auto& one) { return one.second.lease.undisturbed(); });
+}
+
+bool TreeCopy::is_left(const Tree& tree, int folder, const std::string& name) const {
+  if (!undisturbed()) {
+    return false;  // at once: he waits, and meanwhile others come to the copy
+  }
+  const auto now = look_at_tree(folder, name, name, false);
+  const auto is_watched = [&](const TreeEntry& entry) { return held_.count(identity_of(entry.about)) != 0; };
+  return now && is_unchanged(tree, *now) &&
+         users_of_entries(tree, [&](const TreeEntry& entry) { return !is_watched(entry); }).empty() &&
+         undisturbed();
+}
+
+Result<bool> TreeCopy::remove_source(const Tree& tree, int folder, const std::string& name) {
+  Below below(folder, name);
+  bool all = true;
+  for (auto entry = tree.entries.rbegin(); entry != tree.entries.rend(); ++entry) {
+    const auto [above, last] = below.at(entry->path);
+    struct stat now {};
+    if (above < 0 || fstatat(above, last.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno == ENOENT) {
+        continue;
+      }
+      return Errno().fail(fmt::format("cannot look at {}", quote(child(name, entry->path))));
+    }
+    const bool is_folder = S_ISDIR(entry->about.st_mode);
+    const auto held = held_.find(identity_of(entry->about));
+    const bool had_its_name = !entry->path.empty() && entry->about.st_nlink == 1;
+    if (is_folder
+            ? identity_of(now) != identity_of(entry->about)
+            : !is_same(*entry, now) || (had_its_name && !same_time(entry->about.st_ctim, now.st_ctim)) ||
+                  (held != held_.end() && !held->second.lease.undisturbed())) {
+      all = false;
+      continue;
+    }
+    // Network file systems give what is open another name instead, and then its folder is not empty.
+    leases -= held_.erase(identity_of(entry->about));
+    const int flags = is_folder ? AT_REMOVEDIR : 0;
+    int gone = unlinkat(above, last.c_str(), flags);
+    if (gone != 0 && errno == EACCES && !entry->path.empty() && fchmod(above, 0700) == 0) {
+      gone = unlinkat(above, last.c_str(), flags);
+    }
+    const bool filled = gone != 0 && is_folder && (errno == ENOTEMPTY || errno == EEXIST);
+    if (gone != 0 && !filled && errno != ENOENT) {
+      return Errno().fail(fmt::format("cannot remove {}", quote(child(name, entry->path))));
+    }
+    all = all && !filled;
+    step(is_folder ? "remove: a folder is gone" : "remove: a name is gone");
+  }
+  return all;
+}
+
+Status TreeCopy::copy_file(TreeEntry& entry, int from, int to, const std::string& from_name,
                            const std::string& to_name) {
   UniqueFd source = open_quietly(from, from_name);
   if (!source) {
@@ -278,17 +427,25 @@ Status TreeCopy::copy_file(const TreeEntry& entry, int from, int to, const std::
   if (fstat(source.get(), &found) != 0 || identity_of(found) != identity_of(entry.about)) {
     return fail(ECANCELED, "another file has come in its place");
   }
+  entry.about = found;  // to open it may have taken a change of its mode, to and fro
   const Lease lease(source.get(), Lease::Against::everybody);
   Held held{.file = std::move(source), .lease = lease};
-  const auto users = lease.held() ? std::vector<std::string>() : users_of({identity_of(found)});
+  const auto users = lease.held() ? std::vector<std::string>() : users_of({identity_of(found)}, true);
   if (lease.busy() || !users.empty()) {
     return in_use(child(root_from_, entry.path), users);
   }
-  const auto go_on = [&](std::uint64_t bytes) { return go_on_(bytes) && held.lease.undisturbed(); };
+  const auto go_on = [&](std::uint64_t bytes) {
+    bool good = true;
+    for (; good && bytes > 0; bytes -= std::min(bytes, slice)) {
+      good = go_on_(std::min(bytes, slice)) && held.lease.undisturbed();
+    }
+    return good;
+  };
   const UniqueFd copy(openat(to, to_name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!copy) {
     return Errno().fail(fmt::format("cannot make {}", quote(child(root_to_, entry.path))));
   }
+  drop_inherited(copy.get());
   step("copy: file made");
   SLUICE_CHECK(copy_whole(held.file.get(), copy.get(), go_on));
   SLUICE_CHECK(check_facts(held.file.get(), copy.get(), child(root_from_, entry.path)));
@@ -311,64 +468,60 @@ Status TreeCopy::copy_file(const TreeEntry& entry, int from, int to, const std::
   }
   checksum_ = before;
   SLUICE_CHECK(set_times(copy.get(), found));  // reading may have changed one
-  static const std::size_t limit = open_file_limit();
-  if (held_.size() < limit) {
-    held_.push_back(std::move(held));
+  if (lease.held() && take_lease()) {
+    held_.emplace(identity_of(found), std::move(held));
   }
   return {};
 }
 
-Status TreeCopy::run(const Tree& tree, int from, const std::string& from_name, int to,
-                     const std::string& to_name) {
-  root_from_ = from_name;
+Status TreeCopy::run(Tree& tree, int from, const std::string& from_name, int to, const std::string& to_name) {
+  root_from_ = tree.path;
   root_to_ = to_name;
-  held_.clear();
-  names_.clear();
-  const bool folder = S_ISDIR(tree.entries.front().about.st_mode);
-  if (folder) {
-    std::vector<Identity> all;
-    for (const TreeEntry& entry : tree.entries) {
-      all.push_back(identity_of(entry.about));
-    }
-    std::sort(all.begin(), all.end());
-    if (const auto users = users_of(all); !users.empty()) {
-      return in_use(from_name, users);
+  let_go();
+  for (const TreeEntry& entry : tree.entries) {
+    if (entry.fixed) {
+      return fail(EPERM, fmt::format("{} is marked as immutable or append-only",
+                                     quote(child(root_from_, entry.path))))
+          .advise("nothing was moved; `chattr -i -a` takes the mark away");
     }
   }
-  const auto place = [&](int root, const std::string& root_name, const std::string& path) {
-    // The folder that has the entry, and its name there.
-    if (path.empty()) {
-      return std::pair(open_below(root, ""), root_name);
+  const bool folder = S_ISDIR(tree.entries.front().about.st_mode);
+  if (folder) {
+    if (const auto users = users_of_entries(tree, [](const TreeEntry&) { return true; }); !users.empty()) {
+      return in_use(root_from_, users);
     }
-    const std::size_t slash = path.rfind('/');
-    const std::string above = slash == std::string::npos ? "" : path.substr(0, slash);
-    return std::pair(open_below(root, child(root_name, above)), path.substr(slash + 1));
-  };
-  for (const TreeEntry& entry : tree.entries) {
-    if (!go_on_(0) || !undisturbed()) {
+  }
+  Below sources(from, from_name);
+  Below copies(to, to_name);
+  Below firsts(to, to_name);
+  std::map<Identity, const TreeEntry*> names;  // of files that have several: the first
+  for (TreeEntry& entry : tree.entries) {
+    if (!go_on_(0) || (LeaseSignals::told() && !undisturbed())) {
       return fail(ECANCELED, "somebody came to write");
     }
-    const auto [source, source_name] = place(from, from_name, entry.path);
-    const auto [copy, copy_name] = place(to, to_name, entry.path);
-    if (!source || !copy) {
-      return Errno().fail(fmt::format("cannot open the folder of {}", quote(child(from_name, entry.path))));
+    const auto [source, source_name] = sources.at(entry.path);
+    const auto [copy, copy_name] = copies.at(entry.path);
+    if (source < 0 || copy < 0) {
+      return Errno().fail(fmt::format("cannot open the folder of {}", quote(child(root_from_, entry.path))));
     }
     if (S_ISDIR(entry.about.st_mode)) {
-      if (mkdirat(copy.get(), copy_name.c_str(), 0700) != 0) {
+      if (mkdirat(copy, copy_name.c_str(), 0700) != 0) {
         return Errno().fail(fmt::format("cannot make folder {}", quote(child(to_name, entry.path))));
       }
+      drop_inherited(copies.open(entry.path).get());
       step("copy: folder made");
     } else if (S_ISLNK(entry.about.st_mode)) {
-      SLUICE_CHECK(copy_link(entry, source.get(), source_name, copy.get(), copy_name));
-    } else if (const auto known = names_.find(identity_of(entry.about)); known != names_.end()) {
-      const auto [first, first_name] = place(to, to_name, known->second);
-      if (linkat(first.get(), first_name.c_str(), copy.get(), copy_name.c_str(), 0) != 0) {
+      SLUICE_CHECK(copy_link(entry, source, source_name, copy, copy_name));
+    } else if (const auto known = names.find(identity_of(entry.about)); known != names.end()) {
+      entry.about = known->second->about;
+      const auto [first, first_name] = firsts.at(known->second->path);
+      if (linkat(first, first_name.c_str(), copy, copy_name.c_str(), 0) != 0) {
         return Errno().fail(fmt::format("cannot link {}", quote(child(to_name, entry.path))));
       }
     } else {
-      SLUICE_CHECK(copy_file(entry, source.get(), copy.get(), source_name, copy_name));
+      SLUICE_CHECK(copy_file(entry, source, copy, source_name, copy_name));
       if (entry.about.st_nlink > 1) {
-        names_.emplace(identity_of(entry.about), entry.path);
+        names.emplace(identity_of(entry.about), &entry);
       }
     }
   }
@@ -377,13 +530,13 @@ Status TreeCopy::run(const Tree& tree, int from, const std::string& from_name, i
     if (!S_ISDIR(entry->about.st_mode)) {
       continue;
     }
-    const UniqueFd source = open_below(from, child(from_name, entry->path));
-    const UniqueFd copy = open_below(to, child(to_name, entry->path));
+    const UniqueFd source = sources.open(entry->path);
+    const UniqueFd copy = copies.open(entry->path);
     if (!source || !copy) {
-      return Errno().fail(fmt::format("cannot open folder {}", quote(child(from_name, entry->path))));
+      return Errno().fail(fmt::format("cannot open folder {}", quote(child(root_from_, entry->path))));
     }
     SLUICE_CHECK(copy_facts(source.get(), copy.get()));
-    SLUICE_CHECK(check_facts(source.get(), copy.get(), child(from_name, entry->path)));
+    SLUICE_CHECK(check_facts(source.get(), copy.get(), child(root_from_, entry->path)));
     SLUICE_CHECK(set_times(copy.get(), entry->about));
     if (fsync(copy.get()) != 0) {
       return Errno().fail(fmt::format("cannot sync folder {}", quote(child(to_name, entry->path))));

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace sluice {
@@ -25,10 +27,25 @@ bool is_area(const void* memory, std::size_t bytes) {
          area->bytes == bytes && area->files + area_files * sizeof(AreaFile) <= bytes &&
          (area->moves == 0 || area->moves + moves_bytes <= bytes) &&
          (area->pending == 0 || area->pending + pending_buckets * sizeof(std::uint32_t) <= bytes) &&
+         (area->trace == 0 || area->trace + AreaTrace::bytes(AreaTrace::most_chunks) <= bytes) &&
          (area->parts == 0 || area->parts + sizeof(AreaParts) <= bytes) &&
          (area->buffers == 0 || (area->block_count <= most_blocks &&
                                  area->buffers + area_buffers * sizeof(Buffer) <= area->blocks &&
                                  area->blocks + area->block_count * block_stride <= bytes));
+}
+
+void Traffic::count(std::uint64_t moved, std::uint64_t size) {
+  bytes.fetch_add(moved, std::memory_order_relaxed);
+  const auto bits = static_cast<std::size_t>(std::bit_width(size));
+  sizes[std::min<std::size_t>(bits, area_size_classes - 1)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void Traffic::count_pattern(LastRequest& last, std::int64_t begin, std::int64_t moved) {
+  constexpr auto relaxed = std::memory_order_relaxed;
+  const std::int64_t end = last.end.exchange(begin + moved, relaxed);
+  const std::int64_t gap = end < 0 ? 0 : begin - end;
+  const std::int64_t gap_before = last.gap.exchange(gap, relaxed);
+  (gap == 0 ? sequential : gap == gap_before ? strided : random).fetch_add(1, relaxed);
 }
 
 std::span<const AreaRule> Area::all_rules() const {
@@ -50,7 +67,10 @@ std::string_view Area::stages_of(const AreaRule& rule) const {
 const AreaRule* Area::rule_for(std::string_view path) const {
   for (const AreaRule& rule : all_rules()) {
     const std::string_view prefix = prefix_of(rule);
-    if (path.starts_with(prefix) && pattern_matches(tokens_of(rule), path.substr(prefix.size()))) {
+    const std::span<const PatternToken> pattern = tokens_of(rule);
+    // Most rules are for all that is in a folder: no open is to pay for the automaton then.
+    const bool all = pattern.size() == 1 && pattern[0].kind == PatternToken::Kind::deep_star;
+    if (path.starts_with(prefix) && (all || pattern_matches(pattern, path.substr(prefix.size())))) {
       return &rule;
     }
   }

@@ -18,11 +18,12 @@
 #include "pipeline/parts.h"
 #include "pipeline/pending.h"
 #include "pipeline/stack.h"
+#include "pipeline/tracing.h"
 
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 13;
+inline constexpr std::uint32_t area_version = 16;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -38,6 +39,13 @@ struct AreaRule {
   std::uint32_t token_count = 0;
 };
 
+// Of the reads, or the writes, of one open file: where the request before ended. Threads that share it race,
+// and then the pattern is not sure, but nothing else.
+struct LastRequest {
+  std::atomic<std::int64_t> end = -1;  // none yet
+  std::atomic<std::int64_t> gap = 0;   // that it left to the one before it
+};
+
 // Reads or writes of one file.
 struct Traffic {
   std::atomic<std::uint64_t> bytes = 0;
@@ -45,6 +53,13 @@ struct Traffic {
   std::atomic<std::uint64_t> strided = 0;     // that leave the same gap as the one before
   std::atomic<std::uint64_t> random = 0;
   std::array<std::atomic<std::uint32_t>, area_size_classes> sizes = {};
+
+  // One that moved `moved` bytes of `size` that were wanted.
+  void count(std::uint64_t moved, std::uint64_t size);
+  // Simpler than trace/pattern.h: threads count at once, without a lock, in memory that outlives them, and a
+  // follower of several streams is nothing that can be exchanged at once. A trace is counted in the same way,
+  // so that `sluice trace stats` says of a run what its account did.
+  void count_pattern(LastRequest& last, std::int64_t begin, std::int64_t moved);
 };
 
 struct AreaFile {
@@ -54,8 +69,13 @@ struct AreaFile {
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> calls = {};
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> failures = {};
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> nanoseconds = {};
-  std::array<Traffic, 2> traffic = {};   // reads, writes
-  std::atomic<std::uint32_t> heard = 0;  // words, as pipeline/heard.h has them
+  std::array<Traffic, 2> traffic = {};    // reads, writes
+  std::atomic<std::uint32_t> heard = 0;   // words, as pipeline/heard.h has them
+  std::atomic<std::uint32_t> opened = 0;  // how, one of these bits or several
+
+  static constexpr std::uint32_t opened_plain = 1;
+  static constexpr std::uint32_t opened_direct = 2;
+  static constexpr std::uint32_t opened_synced = 4;
 };
 
 struct Area {
@@ -72,6 +92,7 @@ struct Area {
   std::uint64_t parts = 0;    // 0 = no file is in parts in this run
   std::uint64_t buffers = 0;  // 0 = nothing is kept back in this run
   std::uint64_t pending = 0;  // numbers, a bucket each; 0 = no file is pending in this run
+  std::uint64_t trace = 0;    // 0 = nothing is traced in this run
   std::uint64_t blocks = 0;   // not in memory before somebody takes one
   std::uint32_t block_count = 0;
   std::uint32_t mount_count = 0;

@@ -17,7 +17,7 @@
 namespace sluice {
 
 inline constexpr std::uint32_t area_buffers = 4096;
-inline constexpr std::size_t block_bytes = 1024 * 1024;
+inline constexpr std::size_t block_bytes = std::size_t{1024} * 1024;
 inline constexpr std::size_t most_blocks = 1024;
 inline constexpr std::size_t most_mounts = 256;
 

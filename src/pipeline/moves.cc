@@ -72,8 +72,11 @@ void finish(Area& area, AreaNaming& row) {
   const std::uint32_t moved = row.moved;
   const std::uint32_t replaced = row.replaced;
   if (moved != 0 && is_link_to(row.path.data(), moves[moved - 1].data.data())) {
-    moves[moved - 1].path = row.path;
-    note_folder(moves[moved - 1]);
+    if (const std::uint32_t exchanged = row.exchanged; exchanged != 0) {
+      set_path(moves[exchanged - 1], moves[moved - 1].path.data());
+      row.exchanged = 0;  // before the path is another: whoever does this again must not take that
+    }
+    set_path(moves[moved - 1], row.path.data());
   }
   if (replaced != 0 && !is_link_to(moves[replaced - 1].path.data(), moves[replaced - 1].data.data())) {
     syscall(SYS_unlinkat, AT_FDCWD, moves[replaced - 1].data.data(), 0);
@@ -81,9 +84,15 @@ void finish(Area& area, AreaNaming& row) {
   }
   row.moved = 0;
   row.replaced = 0;
+  row.exchanged = 0;
 }
 
 }  // namespace
+
+void set_path(AreaMove& move, std::string_view path) {
+  move.path[path.copy(move.path.data(), move.path.size() - 1)] = 0;
+  note_folder(move);
+}
 
 bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]) {
   std::string_view above(path == nullptr ? "" : path);
@@ -117,7 +126,7 @@ bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]
   return true;
 }
 
-AreaMove* new_move(Area& area, std::string_view path, std::string_view data) {
+AreaMove* new_move(Area& area, std::string_view path, std::string_view data, std::uint32_t flags) {
   if (area.moves == 0 || path.size() >= sizeof(AreaMove::path) || data.size() >= sizeof(AreaMove::data)) {
     return nullptr;
   }
@@ -125,15 +134,18 @@ AreaMove* new_move(Area& area, std::string_view path, std::string_view data) {
   for (std::uint32_t i = 0; i < most_probes; ++i) {
     AreaMove& row = row_at(area, first, i);
     std::uint32_t state = row.state.load(std::memory_order_relaxed);
-    if ((state != AreaMove::unused && state != AreaMove::home) ||
+    if ((state != AreaMove::unused && state != AreaMove::home) || is_placed(row) ||
         !row.state.compare_exchange_strong(state, AreaMove::being_made)) {
       continue;
     }
-    row.flags = 0;
+    row.flags = flags;
     row.generation = row.generation % 0xffffffff + 1;
+    row.arrival = {};
     std::memcpy(row.path.data(), path.data(), path.size());
     row.path[path.size()] = 0;
-    note_folder(row);
+    if (!is_placed(row)) {
+      note_folder(row);  // one that stays need not be found again, and its folder may not answer
+    }
     std::memcpy(row.data.data(), data.data(), data.size());
     row.data[data.size()] = 0;
     area.moves_live.fetch_add(1);
@@ -167,6 +179,12 @@ AreaMove* move_of(Area& area, int folder, const char* path, bool& again) {
   }
   again = !is_elsewhere(*row);
   return again ? nullptr : row;
+}
+
+bool is_placed_link(Area& area, const char* path) {
+  bool again = false;
+  const AreaMove* move = move_of(area, AT_FDCWD, path, again);
+  return move != nullptr && is_placed(*move);
 }
 
 AreaMove* move_at(Area& area, const char* path) {
@@ -265,6 +283,11 @@ void Naming::intend(const AreaMove* moved, const AreaMove* replaced, std::string
   noted_->replaced = replaced == nullptr ? 0 : static_cast<std::uint32_t>(replaced - first) + 1;
 }
 
+void Naming::intend_exchange(const AreaMove& one, const AreaMove* other, std::string_view path) {
+  noted_->exchanged = other == nullptr ? 0 : static_cast<std::uint32_t>(other - area_.all_moves().data()) + 1;
+  intend(&one, nullptr, path);
+}
+
 void Naming::end(bool done) {
   const int saved = errno;
   if (done) {
@@ -272,6 +295,7 @@ void Naming::end(bool done) {
   }
   noted_->moved = 0;
   noted_->replaced = 0;
+  noted_->exchanged = 0;
   errno = saved;
 }
 

@@ -1,4 +1,5 @@
-// Files that are elsewhere while a program runs. All processes of a run share the table, without locks.
+// Files that are elsewhere while a program runs. All processes of a run share the table, without locks. Those
+// that `sluice place` put there stay there; rewrite's come home.
 //
 // What a path is, its link says: a row is found by what the link names, and counts where it has that path.
 // Names change one after another (Naming): each change is noted before it is made, so that somebody else can
@@ -11,6 +12,8 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+
+#include "base/landing.h"
 
 namespace sluice {
 
@@ -25,7 +28,9 @@ struct AreaMove {
   };
   enum Flag : std::uint32_t {
     closed = 1,  // nobody is known to have it open
-    synced = 2   // the program was told that it is safe
+    synced = 2,  // the program was told that it is safe
+    placed = 4,  // it was elsewhere before, and stays; the row is never another file's
+    linked = 8   // the link was made: the program may know of the file
   };
   std::atomic<std::uint32_t> state = unused;
   std::atomic<std::uint32_t> flags = 0;
@@ -33,7 +38,8 @@ struct AreaMove {
   std::uint32_t reserved = 0;
   std::uint64_t device = 0;  // of the folder that it belongs to, which may get another name
   std::uint64_t inode = 0;
-  std::array<char, 736> path = {};  // changed by who has the Naming of the old one and the new
+  Landing arrival;                  // of who is bringing it home, or was
+  std::array<char, 704> path = {};  // changed by who has the Naming of the old one and the new
   std::array<char, 256> data = {};
 };
 static_assert(sizeof(AreaMove) == 1024);
@@ -45,6 +51,7 @@ struct alignas(64) AreaNaming {
   std::atomic<std::uint32_t> moved = 0;     // a row of moves, and one, that gets the path; 0 = none
   std::atomic<std::uint32_t> replaced = 0;  // one whose link goes, and with it the file
   std::array<char, sizeof(AreaMove::path)> path = {};
+  std::atomic<std::uint32_t> exchanged = 0;  // one that gets the path that `moved` had
 };
 inline constexpr std::uint32_t area_namings = 64;
 inline constexpr std::size_t moves_bytes = area_moves * sizeof(AreaMove) + area_namings * sizeof(AreaNaming);
@@ -61,7 +68,7 @@ bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]
 // `path` is a real one, here and below, unless it comes with a folder.
 // A row for a file whose data will be there, in state being_made; null where there is no room, or a path is
 // too long.
-AreaMove* new_move(Area& area, std::string_view path, std::string_view data);
+AreaMove* new_move(Area& area, std::string_view path, std::string_view data, std::uint32_t flags = 0);
 // The one that a path is a link to now; waits while it lands or gets another name. `again` where that changed
 // meanwhile.
 AreaMove* move_of(Area& area, int folder, const char* path, bool& again);
@@ -72,8 +79,16 @@ inline bool is_elsewhere(const AreaMove& move) {
   const std::uint32_t state = move.state.load(std::memory_order_acquire);
   return state == AreaMove::there || state == AreaMove::moving;
 }
+// Whether it stays there when the program has ended.
+inline bool is_placed(const AreaMove& move) {
+  return (move.flags.load(std::memory_order_relaxed) & AreaMove::placed) != 0;
+}
+// Whether a path is the link of such a file.
+bool is_placed_link(Area& area, const char* path);
 // A row is done with; a second time it is no matter.
 void end_move(Area& area, AreaMove& move);
+// Its path is another one. REQUIRES: the Naming of both.
+void set_path(AreaMove& move, std::string_view path);
 // Its path becomes a link to its data. False where that cannot be.
 bool link_to(Area& area, const AreaMove& move);
 // Whether a path is a link to that.
@@ -98,6 +113,8 @@ class Naming {
   [[nodiscard]] bool good() const { return good_; }
   // What is about to be done; a null row is none.
   void intend(const AreaMove* moved, const AreaMove* replaced, std::string_view path);
+  // The same of two names that change places: one file gets the path, and the other that of the one.
+  void intend_exchange(const AreaMove& one, const AreaMove* other, std::string_view path);
   // It is done, or was not.
   void end(bool done);
 

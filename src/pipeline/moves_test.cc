@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,6 +105,32 @@ TEST_F(Moves, WhoIsKilledWhileNamesChangeIsFinished) {
     fs::remove(path("to"));
   }
   EXPECT_EQ(area_->moves_live, 0U);
+}
+
+TEST_F(Moves, WhoIsKilledWhileNamesChangePlacesIsFinished) {
+  for (const bool exchanged : {false, true}) {
+    AreaMove& one = make("one");
+    AreaMove& other = make("other");
+    const pid_t child = fork();
+    if (child == 0) {
+      Naming naming(*area_, path("one"), path("other"));
+      naming.intend_exchange(one, &other, path("other"));
+      if (exchanged) {
+        renameat2(AT_FDCWD, path("one").c_str(), AT_FDCWD, path("other").c_str(), RENAME_EXCHANGE);
+      }
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    { const Naming all(*area_); }
+    EXPECT_EQ(find("one"), exchanged ? &other : &one);
+    EXPECT_EQ(find("other"), exchanged ? &one : &other);
+    for (AreaMove* move : {&one, &other}) {
+      EXPECT_TRUE(fs::exists(move->data.data()));
+      end_move(*area_, *move);
+    }
+    fs::remove(path("one"));
+    fs::remove(path("other"));
+  }
 }
 
 TEST_F(Moves, WhoIsKilledAfterItRemovedANameIsFinished) {

@@ -60,6 +60,7 @@ struct AreaWhole {
   std::atomic<std::uint32_t> synced = 0;      // the program was told that it is safe
   std::atomic<std::uint32_t> failures = 0;    // to bring its parts together
   std::atomic<std::int32_t> error = 0;        // the last of them, an errno
+  std::atomic<std::uint32_t> known = 0;  // to who brings its parts together, whatever becomes of its name
   std::atomic<std::uint64_t> device = 0;
   std::atomic<std::uint64_t> inode = 0;
   std::atomic<std::uint64_t> size = 0;  // as the program sees it

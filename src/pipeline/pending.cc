@@ -1,5 +1,6 @@
 #include "pipeline/pending.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -30,8 +31,8 @@ constexpr std::uint64_t least_room = 512;
 struct Arena {
   std::atomic<std::uint32_t> lock = 0;
   const Area* area = nullptr;
-  pid_t process = 0;
-  std::uint32_t block = 0;  // and one
+  std::atomic<std::int64_t> process = 0;  // whose it is; negative while its first thread makes it so
+  std::uint32_t block = 0;                // and one
   std::uint64_t used = 0;
 };
 constinit Arena arena;
@@ -82,13 +83,29 @@ bool is_ours(const Area& area) {
   return arena.area == &area && arena.process == this_process().id && arena.block != 0;
 }
 
-// In a child nobody has the lock that a thread of its parent had.
-void begin_arena() {
-  if (arena.process != this_process().id) {
-    arena.process = this_process().id;
+void nap() {
+  const timespec time{.tv_sec = 0, .tv_nsec = 50000};
+  syscall(SYS_nanosleep, &time, nullptr);
+}
+
+// In a child nobody has the lock that a thread of its parent had. One thread sees to that, others wait; not
+// for ever, because a signal's handler may have interrupted that very thread: false.
+bool begin_arena() {
+  const std::int64_t self = this_process().id;
+  std::int64_t process = arena.process.load(std::memory_order_acquire);
+  if (process == self) [[likely]] {
+    return true;
+  }
+  if (process != -self && arena.process.compare_exchange_strong(process, -self)) {
     arena.block = 0;
     arena.lock.store(0);
+    arena.process.store(self, std::memory_order_release);
+    return true;
   }
+  for (int waits = 0; waits < few_waits && arena.process.load(std::memory_order_acquire) != self; ++waits) {
+    nap();
+  }
+  return arena.process.load(std::memory_order_acquire) == self;
 }
 
 // A block to add to. REQUIRES: the arena's lock.
@@ -116,7 +133,6 @@ bool begin_block(Area& area) {
   area.pending_blocks.fetch_add(1);
   area.block_states[block - 1].state.store(3);
   arena.area = &area;
-  arena.process = this_process().id;
   arena.block = block;
   arena.used = block_head_bytes;
   return true;
@@ -178,11 +194,6 @@ bool is_known(Area& area, const Pending& file) {
     link = &other->next;
   }
   return false;
-}
-
-void nap() {
-  const timespec time{.tv_sec = 0, .tv_nsec = 50000};
-  syscall(SYS_nanosleep, &time, nullptr);
 }
 
 // The first in a bucket that is meant, with its lock.
@@ -335,8 +346,7 @@ Pending* take_pending(Area& area, std::uint32_t bucket, std::uint32_t pass) {
 
 Pending* add_pending(Area& area, const FolderId& folder, std::string_view path, mode_t mode, int flags) {
   const Process& process = this_process();
-  begin_arena();
-  if (hold_lock(arena.lock) != Locked::yes) {
+  if (!begin_arena() || hold_lock(arena.lock) != Locked::yes) {
     return nullptr;
   }
   const std::uint64_t offset = allocate(area, sizeof(Pending) + path.size() + 1);
@@ -382,7 +392,7 @@ bool make_room(Area& area, Pending& file, std::uint64_t bytes) {
   if (bytes <= file.room) {
     return true;
   }
-  if (hold_lock(arena.lock) != Locked::yes) {
+  if (!begin_arena() || hold_lock(arena.lock) != Locked::yes) {
     return false;
   }
   // What grows is likely to grow again.
@@ -509,23 +519,65 @@ bool is_folder_of(const Pending& file, int folder) {
          (file.folder_print == 0 || print_of(handle_of(folder, mount)) == file.folder_print);
 }
 
-int open_folder(const Pending& file) {
-  const PathRoom room;
-  const std::size_t size = file.name > 1 ? file.name - 1 : 1;  // the root's ends in '/'
-  if (!room || size >= PathRoom::size) {
-    errno = ENOMEM;
-    return -1;
-  }
-  std::memcpy(room.text(), file.path(), size);
-  room.text()[size] = 0;
-  const auto fd =
-      static_cast<int>(syscall(SYS_openat, AT_FDCWD, room.text(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+namespace {
+
+// The folder of that name where it is the one that a file was made in; else -1.
+int open_if_same(const Pending& file, int in, const char* name, int flags) {
+  const auto fd = static_cast<int>(syscall(SYS_openat, in, name, flags | O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (fd >= 0 && !is_folder_of(file, fd)) {
     syscall(SYS_close, fd);
     errno = ENOENT;
     return -1;
   }
   return fd;
+}
+
+// The same under whatever name it has in the folder of that path.
+int open_renamed(const Pending& file, const char* above) {
+  const auto in = static_cast<int>(syscall(SYS_openat, AT_FDCWD, above, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  alignas(std::uint64_t) char entries[2048];
+  int out = -1;
+  long size = 0;
+  while (in >= 0 && out < 0 && (size = syscall(SYS_getdents64, in, entries, sizeof entries)) > 0) {
+    for (long at = 0; at < size && out < 0;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      at += entry->d_reclen;
+      out = entry->d_ino == file.inode ? open_if_same(file, in, entry->d_name, O_NOFOLLOW) : -1;
+    }
+  }
+  if (in >= 0) {
+    syscall(SYS_close, in);
+  }
+  return out;
+}
+
+}  // namespace
+
+int open_folder(const Pending& file) {
+  constexpr int most_tries = 3;  // somebody may rename it again and again
+  const PathRoom room;
+  const std::size_t size = file.name > 1 ? file.name - 1 : 1;  // the root's ends in '/'
+  if (!room || size >= PathRoom::size) {
+    errno = ENOMEM;
+    return -1;
+  }
+  int fd = -1;
+  for (int i = 0; i < most_tries; ++i) {
+    std::memcpy(room.text(), file.path(), size);
+    room.text()[size] = 0;
+    fd = open_if_same(file, AT_FDCWD, room.text(), 0);
+    char* slash = std::strrchr(room.text(), '/');
+    if (fd >= 0 || (errno != ENOENT && errno != ENOTDIR) || slash == nullptr) {
+      return fd;
+    }
+    slash[slash == room.text() ? 1 : 0] = 0;
+    fd = open_renamed(file, room.text());
+    if (fd >= 0) {
+      return fd;
+    }
+  }
+  errno = ENOENT;
+  return -1;
 }
 
 }  // namespace sluice

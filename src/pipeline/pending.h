@@ -126,7 +126,7 @@ struct PutDown {
 // Makes the file in its folder and closes nothing. Another one that is there already stays, and ours comes
 // beside it. REQUIRES: its lock.
 PutDown put_down(Area& area, Pending& file, int folder);
-// Its folder, by its path, where that is still the same; else -1.
+// Its folder, by its path, or under another name beside that; else -1.
 int open_folder(const Pending& file);
 // Whether a folder is the one that it was made in.
 bool is_folder_of(const Pending& file, int folder);

@@ -24,6 +24,7 @@ thread_local constinit HeldLocks held_locks;
 namespace {
 
 constinit Process process;
+constinit std::atomic<bool> whole = false;  // also when it was started is known
 constinit std::atomic<mode_t> mask = 0;
 constinit std::atomic<std::uint64_t> file_limit = 0;  // 0 = not looked up
 
@@ -66,7 +67,11 @@ bool thread_lives(std::uint32_t thread) {
 
 void look() {
   known_thread = 0;
+  forget_trace();
   process.id = static_cast<pid_t>(syscall(SYS_getpid));
+  if (!whole.load(std::memory_order_relaxed)) {
+    return;
+  }
   const Area* area = this_area();
   // In another space of numbers nobody could tell whether this process lives.
   const bool known = area != nullptr && area->process_space == process_space();
@@ -97,12 +102,19 @@ const Process& this_process() {
   return process;
 }
 
-void begin_process() {
+void begin_threads() {
   static std::atomic<bool> done = false;
   if (!done.exchange(true)) {
     look();
-    set_umask(umask_of_process());
     pthread_atfork(nullptr, nullptr, look);
+  }
+}
+
+void begin_process() {
+  if (!whole.exchange(true)) {
+    begin_threads();
+    look();
+    set_umask(umask_of_process());
   }
 }
 

@@ -26,6 +26,8 @@ struct Process {
 const Process& this_process();
 // Once a process, before the others; a second time it is no matter.
 void begin_process();
+// The same for those that want to know numbers alone: it asks the kernel for nothing that takes time.
+void begin_threads();
 // In a child of a fork that libc does not tell us of.
 void begin_child();
 

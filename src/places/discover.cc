@@ -109,7 +109,7 @@ class Discoverer {
     }
     // Those that answer surely come first, so that a dead server does not keep them waiting.
     std::stable_partition(candidates_.begin(), candidates_.end(),
-                          [](const Candidate& one) { return !is_network(*one.mount); });
+                          [](const MountCandidate& one) { return !is_network(*one.mount); });
   }
 
   std::vector<Question> questions() {
@@ -118,7 +118,7 @@ class Discoverer {
       folders[mounts_.holder(folder)].push_back(folder);
     }
     std::vector<Question> out;
-    for (const Candidate& one : candidates_) {
+    for (const MountCandidate& one : candidates_) {
       const Mount& mount = *one.mount;
       Question question{.folder = mount.point, .folders = {}, .device = {}, .device_number = 0};
       if (const auto found = folders.find(&mount); found != folders.end()) {
@@ -179,10 +179,11 @@ class Discoverer {
 
   void describe() {
     Describer describer(machine_, mounts_, volumes_, pools_);
-    std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.mount->point < b.mount->point; });
+    std::stable_sort(
+        candidates_.begin(), candidates_.end(),
+        [](const MountCandidate& a, const MountCandidate& b) { return a.mount->point < b.mount->point; });
     out_.places.reserve(candidates_.size());
-    for (const Candidate& one : candidates_) {
+    for (const MountCandidate& one : candidates_) {
       if (!one.because.empty()) {
         skip(*one.mount, one.because);
         continue;
@@ -342,7 +343,7 @@ class Discoverer {
   const Machine::User user_;
   const std::unordered_map<std::string, std::string> uuids_;
   std::map<std::pair<unsigned, unsigned>, std::string> kernel_names_;
-  std::vector<Candidate> candidates_;
+  std::vector<MountCandidate> candidates_;
   std::map<std::string, std::size_t> folder_answers_;  // by path, into answers_.mounts
   Machine::Answers answers_;
   LvmVolumes volumes_;

@@ -49,8 +49,14 @@ class MemoryCatalog final : public Catalog {
     return std::optional<PlacementRow>{};
   }
   Result<std::vector<PlacementRow>> placements() override { return std::vector<PlacementRow>{}; }
+  Status rename_placement(std::string_view /*from*/, std::string_view /*to*/) override { return {}; }
   Status remove_placement(std::string_view /*path*/) override { return {}; }
   Result<UniqueFd> lock_placement(std::string_view /*path*/) override { return UniqueFd(); }
+  Status add_outcomes(const std::vector<OutcomeRow>& /*rows*/, std::int64_t /*oldest*/) override {
+    return {};
+  }
+  Result<std::vector<OutcomeRow>> outcomes() override { return std::vector<OutcomeRow>{}; }
+  Status forget_outcomes(std::string_view /*place_id*/) override { return {}; }
   [[nodiscard]] std::string description() const override { return "memory"; }
 
   std::map<std::string, PlaceRow> all;

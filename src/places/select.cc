@@ -70,9 +70,9 @@ std::string reason_to_skip(const Mount& mount, const Mounts& mounts, std::uint64
   return {};
 }
 
-void judge_answers(std::vector<Candidate>& candidates) {
-  std::map<std::uint64_t, std::vector<Candidate*>> groups;
-  for (Candidate& one : candidates) {
+void judge_answers(std::vector<MountCandidate>& candidates) {
+  std::map<std::uint64_t, std::vector<MountCandidate*>> groups;
+  for (MountCandidate& one : candidates) {
     const FsFacts facts = filesystem_facts(one.mount->type, one.mount->major != 0);
     const bool reached = one.answer.reach == Reach::reachable;
     if (!one.answer.is_folder) {
@@ -86,16 +86,17 @@ void judge_answers(std::vector<Candidate>& candidates) {
   }
   for (auto& [number, group] : groups) {
     // Best first: writable, then the largest part of the file system, then the shortest path.
-    std::stable_sort(group.begin(), group.end(), [](const Candidate* a, const Candidate* b) {
-      const auto key = [](const Candidate* one) {
+    std::stable_sort(group.begin(), group.end(), [](const MountCandidate* a, const MountCandidate* b) {
+      const auto key = [](const MountCandidate* one) {
         return std::tuple(one->answer.read_only || one->mount->read_only(), one->mount->root.size(),
                           one->mount->point.size());
       };
       return key(a) < key(b);
     });
-    std::unordered_map<std::string_view, const Candidate*> kept;  // by the part of the file system they show
-    for (Candidate* one : group) {
-      const Candidate* same = nullptr;
+    std::unordered_map<std::string_view, const MountCandidate*>
+        kept;  // by the part of the file system they show
+    for (MountCandidate* one : group) {
+      const MountCandidate* same = nullptr;
       for (std::string_view part = one->mount->root; same == nullptr; part = above(part)) {
         if (const auto found = kept.find(part); found != kept.end()) {
           same = found->second;

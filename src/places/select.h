@@ -15,7 +15,7 @@ namespace sluice {
 // configuration names, are left out only when they cannot be storage.
 std::string reason_to_skip(const Mount& mount, const Mounts& mounts, std::uint64_t user, bool wanted);
 
-struct Candidate {
+struct MountCandidate {
   const Mount* mount = nullptr;
   Answer answer;
   bool wanted = false;
@@ -24,6 +24,6 @@ struct Candidate {
 
 // Judges again with the answers: files, file systems without capacity, and file systems that another
 // candidate shows already.
-void judge_answers(std::vector<Candidate>& candidates);
+void judge_answers(std::vector<MountCandidate>& candidates);
 
 }  // namespace sluice

@@ -25,6 +25,22 @@ std::string_view what_it_is(mode_t mode) {
                                         : "no plain file or folder";
 }
 
+// A link to data of another path would become part of the folder's data, and nobody would find it there.
+Status check_nothing_below(Catalog& catalog, const Spot& spot) {
+  SLUICE_TRY(const auto there, spot.look());
+  if (!there || !S_ISDIR(there->st_mode)) {
+    return {};
+  }
+  SLUICE_TRY(const auto all, catalog.placements());
+  for (const PlacementRow& row : all) {
+    if (row.path != spot.path && lies_in(row.path, spot.path)) {
+      return fail(EBUSY, fmt::format("{} has a placed path in it, {}", quote(spot.path), quote(row.path)))
+          .advise("`sluice finalize` or `sluice undo` that first");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_folder(const Spot& spot) {
@@ -33,7 +49,7 @@ Status check_folder(const Spot& spot) {
     return bad_input(fmt::format("{} is in a folder of Sluice's own", quote(spot.path)),
                      "name the path that its link is at; `sluice status` lists them");
   }
-  if (spot.name == box_mark) {
+  if (is_mark(spot.name)) {
     return bad_input(fmt::format("{} has a name that Sluice uses itself", quote(spot.path)), "rename it");
   }
   struct statvfs about {};
@@ -59,7 +75,7 @@ Status check_unplaced(Catalog& catalog, const Spot& spot) {
     SLUICE_TRY(row, catalog.find_placement(spot.path));
   }
   if (!row) {
-    return {};
+    return check_nothing_below(catalog, spot);
   }
   return fail(EEXIST,
               fmt::format("{} is placed already, its data is {}", quote(spot.path), quote(row->target)))
@@ -91,8 +107,15 @@ Status check_data(const Spot& spot, const struct stat& there) {
   return {};
 }
 
-Result<const Place*> chosen_place(const Plan& plan, const std::string& path) {
-  if (const Ranked* best = plan.chosen(); best != nullptr) {
+Result<const Place*> chosen_place(const Discovery& found, const Plan& plan, const std::string& path) {
+  const Ranked* best = plan.chosen();
+  const Place* home = place_of(found, path);
+  if (best != nullptr && plan.intent.is("global") && (home == nullptr || !home->global.value_or(false))) {
+    return fail(EXDEV, fmt::format("{} is seen on this machine only, and its data is to be seen on all",
+                                   quote(path)))
+        .advise("place a path on storage that the machines share: the link there tells them what was chosen");
+  }
+  if (best != nullptr) {
     return best->where;
   }
   std::string because;

@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <optional>
 
+#include "base/files.h"
 #include "base/reach.h"
 #include "base/step.h"
 #include "base/text.h"
+#include "placing/sides.h"
 #include "placing/spot.h"
 #include "placing/transfer.h"
 #include "placing/words.h"
@@ -56,6 +58,14 @@ Result<Scene> look_at(const PlacementRow& row) {
   return out;
 }
 
+Result<bool> has_data(const Scene& scene) {
+  if (!scene.target) {
+    return false;
+  }
+  SLUICE_TRY(const auto there, scene.target->look());
+  return there.has_value();
+}
+
 Status remove_target(const Scene& scene) {
   if (scene.target) {
     SLUICE_CHECK(remove_tree(scene.target->folder.get(), scene.target->name));
@@ -69,6 +79,9 @@ Status remove_link(const Scene& scene, const PlacementRow& row) {
   if (scene.spot.folder && scene.spot.links_to(row.aside, row.target) &&
       unlinkat(scene.spot.folder.get(), row.aside.c_str(), 0) != 0) {
     return Errno().fail(fmt::format("cannot remove the link beside {}", quote(row.path)));
+  }
+  if (scene.spot.folder) {
+    remove_tried(scene.spot, row);
   }
   step("mend: link removed");
   return scene.spot.folder ? scene.spot.sync_folder() : Status();
@@ -93,36 +106,73 @@ Status mend_adopting(Catalog& catalog, const PlacementRow& row, const Scene& sce
   return forget(catalog, row);
 }
 
+// The link took the path. The old data goes when the new name is safe and the copy has all of it.
+Status mend_linked(Catalog& catalog, const PlacementRow& row, const Scene& scene) {
+  SLUICE_CHECK(scene.spot.sync_folder());
+  SLUICE_TRY(const auto old, scene.spot.look(row.aside));
+  if (old && is_meant(row, *old)) {
+    SLUICE_TRY(const bool copied, has_data(scene));
+    // Without a copy, on a place that forgets, the old data is all there is.
+    OldFate fate = OldFate::take;
+    if (copied) {
+      SLUICE_TRY(fate, fate_of_old(row, scene.spot, row.aside, *scene.target, scene.target->name));
+    }
+    if (fate == OldFate::take) {
+      SLUICE_CHECK(swap_names(scene.spot, row.aside));
+      step("mend: link taken back");
+      SLUICE_CHECK(scene.spot.sync_folder());
+      return mend_adopting(catalog, row, scene);
+    }
+    SLUICE_CHECK(fate == OldFate::keep ? keep_old(row, scene.spot, row.aside, scene.spot.name)
+                                       : remove_tree(scene.spot.folder.get(), row.aside));
+    SLUICE_CHECK(scene.spot.sync_folder());
+  }
+  SLUICE_TRY(const auto file, catalog.find_file(row.path));
+  return settle(catalog, row, still_promised(file ? file->promised : 0, row.size));
+}
+
 Status mend_linking(Catalog& catalog, const PlacementRow& row, const Scene& scene) {
   SLUICE_TRY(const auto there, scene.spot.look());
-  SLUICE_TRY(const auto aside, scene.spot.look(row.aside));
   if (scene.spot.links_to(row.target)) {
-    // The old data goes when the new name is safe.
-    SLUICE_CHECK(scene.spot.sync_folder());
-    if (aside && is_meant(row, *aside)) {
-      SLUICE_CHECK(remove_tree(scene.spot.folder.get(), row.aside));
-      SLUICE_CHECK(scene.spot.sync_folder());
-    }
-    SLUICE_TRY(const auto file, catalog.find_file(row.path));
-    return settle(catalog, row, still_promised(file ? file->promised : 0, row.size));
+    return mend_linked(catalog, row, scene);
   }
   if (there && is_meant(row, *there)) {
     return mend_adopting(catalog, row, scene);
   }
-  return settle(catalog, row);  // somebody put something else there: nothing of it is ours to remove
+  // Somebody put something else there: nothing but the link aside is ours to remove.
+  SLUICE_CHECK(remove_link(scene, row));
+  return settle(catalog, row);
 }
 
 // The link is at the path; what is aside is a copy that nobody knows.
 Status mend_returning(Catalog& catalog, const PlacementRow& row, const Scene& scene) {
   SLUICE_CHECK(remove_tree(scene.spot.folder.get(), row.aside));
+  remove_tried(scene.spot, row);
   SLUICE_CHECK(scene.spot.sync_folder());
   return settle(catalog, row);
 }
 
 Status mend_removing(Catalog& catalog, const PlacementRow& row, const Scene& scene) {
+  if (scene.spot.folder && scene.spot.links_to(row.target)) {
+    return settle(catalog, row);  // whoever wrote to the path wrote there
+  }
   SLUICE_CHECK(remove_link(scene, row));
   SLUICE_CHECK(remove_target(scene));
   return forget(catalog, row);
+}
+
+// The link takes the path from a file.
+Status put_link_back(const Scene& scene, const PlacementRow& row) {
+  const Spot& spot = scene.spot;
+  if (!spot.links_to(row.aside, row.target) &&
+      symlinkat(row.target.c_str(), spot.folder.get(), row.aside.c_str()) != 0) {
+    return Errno().fail(fmt::format("cannot make a link beside {}", quote(row.path)));
+  }
+  if (renameat(spot.folder.get(), row.aside.c_str(), spot.folder.get(), spot.name.c_str()) != 0) {
+    return Errno().fail(fmt::format("cannot put the link of {} back", quote(row.path)));
+  }
+  step("mend: link in place again");
+  return {};
 }
 
 Status mend_landing(Catalog& catalog, PlacementRow row, const Scene& scene) {
@@ -133,17 +183,46 @@ Status mend_landing(Catalog& catalog, PlacementRow row, const Scene& scene) {
     return mend_returning(catalog, row, scene);
   }
   SLUICE_CHECK(scene.spot.sync_folder());
+  SLUICE_TRY(const bool left, has_data(scene));
+  if (left) {
+    const Spot& old = *scene.target;
+    SLUICE_TRY(const OldFate fate, fate_of_old(row, old, old.name, scene.spot, scene.spot.name));
+    if (fate == OldFate::take) {
+      SLUICE_CHECK(put_link_back(scene, row));
+      return mend_returning(catalog, row, scene);
+    }
+    if (fate == OldFate::keep) {
+      SLUICE_CHECK(keep_old(row, old, old.name, old.name));
+    }
+  }
   SLUICE_CHECK(journal(catalog, row, placement::removing));
   return mend_removing(catalog, row, scene);
+}
+
+// The folder of the path is not there, or is another: what is missing in it says nothing.
+Status mend_without_folder(Catalog& catalog, const PlacementRow& row, const Scene& scene,
+                           const std::string& why) {
+  SLUICE_TRY(const bool data, has_data(scene));
+  const bool begun = row.state != placement::placing && row.state != placement::removing;
+  if (data || (begun && !scene.target)) {
+    return fail(ESTALE, fmt::format("{} was interrupted while {}, and {}", quote(row.path), row.state, why))
+        .advise(fmt::format("mount or move back what was there; where that is gone for good, move {} away by "
+                            "hand, and `sluice status --clean` forgets the rest",
+                            quote(row.target)));
+  }
+  remove_box(row.target);
+  return forget(catalog, row);
 }
 
 }  // namespace
 
 Status mend(Catalog& catalog, const PlacementRow& row) {
   SLUICE_TRY(const Scene scene, look_at(row));
-  const bool folder_gone = !scene.spot.folder;
-  if (folder_gone && row.state != placement::placing && row.state != placement::removing) {
-    return settle(catalog, row);  // with its data, which nothing leads to any more
+  const std::string doubt = scene.spot.folder
+                                ? doubt_of(row.target, scene.spot).value_or("")
+                                : fmt::format("its folder {} is gone", quote(folder_of(row.path)));
+  if (row.state != placement::placed && !doubt.empty()) {
+    return mend_without_folder(catalog, row, scene, doubt);
   }
   if (row.state == placement::placing) {
     return mend_placing(catalog, row, scene);
@@ -167,6 +246,22 @@ Status mend(Catalog& catalog, const PlacementRow& row) {
              ? Status()
              : Status(fail(fmt::format("{} has the unknown state {}", quote(row.path), quote(row.state)),
                            "use the Sluice that placed it"));
+}
+
+Status forget_unlinked(Catalog& catalog, const PlacementRow& row) {
+  const Trace trace = trace_link(row.path, row.target, row.aside);
+  if (row.state != placement::placed || trace.found()) {
+    return {};
+  }
+  SLUICE_TRY(const Scene scene, look_at(row));
+  SLUICE_TRY(const bool data, has_data(scene));
+  if (data && !trace.gone()) {
+    return fail(ESTALE, fmt::format("it cannot be told whether the link at {} is gone: {}", quote(row.path),
+                                    trace.doubt));
+  }
+  PlacementRow last = row;
+  SLUICE_CHECK(journal(catalog, last, placement::removing));
+  return mend(catalog, last);
 }
 
 Result<std::vector<std::string>> mend_all(Catalog& catalog, Duration patience) {

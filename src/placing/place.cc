@@ -28,6 +28,9 @@ Placed stays(const Spot& spot, const Place& place) {
 }  // namespace
 
 Result<std::string> placing_path(const std::string& typed) {
+  if (typed.empty()) {
+    return bad_input("an empty path cannot be placed", "name a file or folder");
+  }
   SLUICE_TRY(const Spot spot, open_spot(typed));
   return spot.path;
 }
@@ -58,7 +61,7 @@ Result<Placed> place_new(Catalog& catalog, const Discovery& found, const Plan& p
     return fail(EEXIST, fmt::format("{} is there already", quote(spot.path)))
         .advise("--adopt moves its data");
   }
-  SLUICE_TRY(const Place* chosen, chosen_place(plan, spot.path));
+  SLUICE_TRY(const Place* chosen, chosen_place(found, plan, spot.path));
   if (chosen == place_of(found, spot.path)) {
     return stays(spot, *chosen);
   }
@@ -67,7 +70,7 @@ Result<Placed> place_new(Catalog& catalog, const Discovery& found, const Plan& p
                    .target = box.target(spot.name),
                    .place = chosen->id,
                    .intent = print(plan.intent),
-                   .kind = std::string(folder ? placement::folder : placement::fresh),
+                   .kind = std::string(folder ? placement::fresh_folder : placement::fresh),
                    .state = std::string(placement::placing),
                    .since = time(nullptr),
                    .size = 0,
@@ -79,7 +82,8 @@ Result<Placed> place_new(Catalog& catalog, const Discovery& found, const Plan& p
   const auto make = [&]() -> Status {
     SLUICE_TRY(const UniqueFd inside, make_box(box, spot.path, false));
     step("place: folder made");
-    if (folder && mkdirat(inside.get(), spot.name.c_str(), 0700) != 0) {
+    // As the program would make it; the folder around it keeps others out.
+    if (folder && mkdirat(inside.get(), spot.name.c_str(), 0777) != 0) {
       return Errno().fail(fmt::format("cannot make {}", quote(row.target)));
     }
     if (folder) {

@@ -4,11 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "catalog/sqlite.h"
 #include "intent/parse.h"
+#include "placing/spot.h"
 
 namespace sluice {
 namespace {
@@ -105,6 +108,28 @@ TEST_F(Placing, RefusalsChangeNothing) {
                                   root_ + "/fast/sluice-placed-" + std::to_string(geteuid()));
   EXPECT_FALSE(put(root_ + "/home/b"));
   EXPECT_EQ(catalog_->placements().value().size(), 1U);
+}
+
+// As `undo` of the last path that is placed there does, by whatever process.
+TEST_F(Placing, ItsFolderMayBeRemovedByAnybodyWhoIsDoneAtAnyMoment) {
+  const std::string own = root_ + "/fast/" + own_name();
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    while (!over) {
+      rmdir(own.c_str());
+      usleep(50);  // as somebody who has something to do in between
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    const auto box = choose_box(found_.places[1], root_ + "/home/a");
+    const auto made = box ? make_box(*box, root_ + "/home/a", false) : Result<UniqueFd>(box.error());
+    EXPECT_TRUE(made) << made.error().text();
+    if (made) {
+      remove_box(box->target("a"));
+    }
+  }
+  over = true;
+  other.join();
 }
 
 TEST_F(Placing, DataThatMustLastDoesNotVanish) {

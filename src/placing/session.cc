@@ -11,11 +11,14 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <memory>
+#include <utility>
 
 #include "base/files.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/text.h"
+#include "catalog/catalog.h"
 #include "intent/attribute.h"
 #include "placing/place.h"
 #include "placing/spot.h"
@@ -25,16 +28,23 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds lasting(60);
-constexpr int most_tries = 3;  // somebody else places the same file, or takes it away again
+constexpr std::chrono::seconds longest_fork(2);
+constexpr int most_tries = 100;  // somebody else places the same file, or takes it away again
 
 constexpr Option option_strict = {.name = "strict-constraints",
                                   .type = OptionType::flag,
                                   .help = "an open fails where no place keeps the constraints",
                                   .setting = true};
 
-// Never destroyed: threads may be at it while the process ends, and a child must not close the database that
-// its parent has open.
+// Never destroyed: threads may be at it while the process ends.
 std::atomic<Session*> current = nullptr;
+
+thread_local bool has_turn = false;  // or waits for it: what forks then is a handler of a signal
+thread_local bool forks = false;     // has the turn in order to fork
+
+// Before any thread can have begun.
+[[maybe_unused]] const int told_of_forks =
+    pthread_atfork(Session::before_fork, Session::after_fork_in_parent, Session::after_fork_in_child);
 
 // What the path itself is: nothing, something of the user's, or a link of ours, whose target it gives.
 struct There {
@@ -69,25 +79,80 @@ void look_at_space(std::vector<Place>& places) {
 
 }  // namespace
 
+void Turn::lock() {
+  has_turn = true;
+  std::unique_lock guard(mutex_);
+  changed_.wait(guard, [this] { return !taken_ && forks_ == 0; });
+  taken_ = true;
+}
+
+void Turn::unlock() {
+  {
+    const std::lock_guard guard(mutex_);
+    taken_ = stuck_ = false;
+  }
+  changed_.notify_all();
+  has_turn = false;
+}
+
+bool Turn::lock_for_fork() {
+  if (has_turn) {
+    return false;
+  }
+  std::unique_lock guard(mutex_);
+  ++forks_;
+  const bool free = changed_.wait_for(guard, longest_fork, [this] { return !taken_ || stuck_; }) && !taken_;
+  --forks_;
+  (free ? taken_ : stuck_) = true;
+  return free;
+}
+
 Session& Session::of_process() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    current = new Session;
-    pthread_atfork([] { current.load()->declared_mutex_.lock(); },
-                   [] { current.load()->declared_mutex_.unlock(); },
-                   [] {
-                     auto* child = new Session;
-                     child->declared_ = current.load()->declared_;
-                     current = child;
-                   });
-  });
-  return *current;
+  Session* found = current;
+  if (found == nullptr) {
+    auto own = std::make_unique<Session>();
+    if (current.compare_exchange_strong(found, own.get())) {
+      found = own.release();
+    }
+  }
+  return *found;
+}
+
+void Session::before_fork() {
+  Session* parent = current;
+  forks = parent != nullptr && parent->turn_.lock_for_fork();
+}
+
+void Session::after_fork_in_parent() {
+  if (std::exchange(forks, false)) {
+    current.load()->turn_.unlock();
+  }
+}
+
+void Session::after_fork_in_child() {
+  const Session* parent = current;
+  const bool whole = std::exchange(forks, false);
+  if (parent == nullptr) {
+    return;
+  }
+  auto* child = new Session;
+  child->parent_ = parent;
+  child->cut_off_ = parent->cut_off_ || !whole;
+  if (whole) {
+    child->declared_ = parent->declared_;
+  }
+  current = child;
 }
 
 void Session::declare(const std::string& path, Intent intent) {
-  const std::lock_guard guard(declared_mutex_);
-  const bool below = path.ends_with('/');
-  declared_[absolute(path, current_folder()) + (below ? "/" : "")] = std::move(intent);
+  std::string whole = absolute(path, current_folder()) + (path.ends_with('/') ? "/" : "");
+  const std::lock_guard guard(turn_);
+  declared_[std::move(whole)] = std::move(intent);
+}
+
+const char* Session::keep(const std::string& path) {
+  const std::lock_guard guard(turn_);
+  return kept_.insert(path).first->c_str();
 }
 
 Status Session::begin() {
@@ -95,12 +160,14 @@ Status Session::begin() {
     return {};
   }
   SLUICE_TRY(config_, Config::load(environment("SLUICE_CONFIG")));
-  static constexpr std::array rows = {&option_timeout, &option_catalog, &option_rules, &option_strict};
+  static constexpr std::array rows = {&option_timeout, &option_catalog, &option_corrections, &option_rules,
+                                      &option_strict};
   SLUICE_TRY(const Options options, Options::parse(rows, {}, config_));
   options_ = {.discover = {.system = {}, .timeout = options.duration("timeout"), .progress = {}},
               .catalog = options.text("catalog"),
               .remember = false,
-              .profiles = true};
+              .profiles = true,
+              .corrections = options.text("corrections") == "on"};
   strict_ = options.flag("strict-constraints");
   rules_ = {};
   for (const Options::Value& file : options.all("rules")) {
@@ -111,20 +178,34 @@ Status Session::begin() {
 }
 
 bool Session::is_stale() {
-  if (!storage_ || std::chrono::steady_clock::now() - looked_ > lasting) {
+  return mounts_changed() || !storage_ || std::chrono::steady_clock::now() - looked_ > lasting;
+}
+
+bool Session::mounts_changed() {
+  struct stat now {};
+  if (mounts_ >= 0 &&
+      (fstat(mounts_, &now) != 0 || now.st_dev != mounts_file_.st_dev || now.st_ino != mounts_file_.st_ino)) {
+    mounts_ = -1;
     return true;
   }
-  pollfd one{.fd = mounts_.get(), .events = POLLPRI, .revents = 0};
+  pollfd one{.fd = mounts_, .events = POLLPRI, .revents = 0};
   return poll(&one, 1, 0) > 0;
 }
 
 Status Session::look_at_storage() {
+  if (cut_off_) {
+    return fail("this process was forked while another thread of its parent was placing a file",
+                "fork before, or exec a program");
+  }
   if (!is_stale()) {
     look_at_space(storage_->found.places);
     return {};
   }
-  // Opened first: what changes while the storage is looked at is noticed the next time.
-  mounts_ = UniqueFd(open("/proc/self/mounts", O_RDONLY | O_CLOEXEC));
+  // First: what changes while the storage is looked at is noticed the next time.
+  if (mounts_ < 0) {
+    mounts_ = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC);
+    fstat(mounts_, &mounts_file_);
+  }
   SLUICE_TRY(storage_, survey(config_, options_));
   looked_ = std::chrono::steady_clock::now();
   return {};
@@ -136,7 +217,6 @@ Intent Session::merged(const std::string& path, const Intent& said, std::optiona
     statements.push_back(std::move(*attribute));
   }
   statements.push_back({.intent = said, .strength = Strength::pragma, .origin = "pragma", .literals = 0});
-  const std::lock_guard guard(declared_mutex_);
   for (const auto& [declared, intent] : declared_) {
     if (declared == path || (declared.ends_with('/') && path.starts_with(declared))) {
       statements.push_back(
@@ -147,7 +227,7 @@ Intent Session::merged(const std::string& path, const Intent& said, std::optiona
 }
 
 Result<std::string> Session::plan(const std::string& path, const Intent& said) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(turn_);
   SLUICE_CHECK(begin());
   SLUICE_CHECK(look_at_storage());
   Intent intent = said;
@@ -173,30 +253,32 @@ Result<std::string> Session::place(const std::string& path, const Intent& said) 
   if (chosen != nullptr && chosen->where == place_of(storage_->found, path)) {
     return path;
   }
-  if (catalog_ == nullptr) {
-    SLUICE_TRY(catalog_, open_catalog(options_.catalog, Catalog::Mode::write));
-  }
-  SLUICE_TRY(const Placed placed, place_new(*catalog_, storage_->found, plan, path));
+  SLUICE_TRY(const auto catalog, open_catalog(options_.catalog, Catalog::Mode::write));
+  SLUICE_TRY(const Placed placed, place_new(*catalog, storage_->found, plan, path));
   return placed.target;
 }
 
 Result<std::string> Session::path_to_open(const std::string& path, const Intent& said, bool creates) {
   const std::string whole = absolute(path, current_folder());
-  const std::lock_guard guard(mutex_);
-  for (int i = 0; i < most_tries; ++i) {
-    const There there = look_at(whole);
+  const std::lock_guard guard(turn_);
+  bool has_row = false;
+  for (int i = 1;; ++i) {
+    const There there = look_at(path);
     if (!there.target.empty()) {
       return there.target;
     }
-    if (there.exists || !creates || path.empty() || path.ends_with('/')) {
+    if (there.exists || !creates || path.empty() || path.ends_with('/') ||
+        access(folder_of(path).c_str(), F_OK) != 0) {
       return path;
     }
     Result<std::string> out = place(whole, said);
     if (out) {
       return *out == whole ? path : *out;
     }
-    if (out.error().number == EEXIST || out.error().number == EAGAIN) {
-      usleep(1000);  // another was faster
+    // Another is at it, or was faster; a placement whose link was removed is EEXIST again and again.
+    const int number = out.error().number;
+    if (i < most_tries && (number == EAGAIN || (number == EEXIST && !std::exchange(has_row, true)))) {
+      usleep(10'000);
       continue;
     }
     if (strict_) {
@@ -205,7 +287,6 @@ Result<std::string> Session::path_to_open(const std::string& path, const Intent&
     tell_once(out.error());
     return path;
   }
-  return path;
 }
 
 void Session::tell_once(const Error& error) {

@@ -6,9 +6,17 @@
 namespace sluice::placement {
 
 // Of the data, when it was placed.
-inline constexpr std::string_view fresh = "new";  // a program will create it
+inline constexpr std::string_view fresh = "new";                // a program will create it
+inline constexpr std::string_view fresh_folder = "new-folder";  // we made it, for a program to fill
 inline constexpr std::string_view file = "file";
 inline constexpr std::string_view folder = "folder";
+
+constexpr bool is_new(std::string_view kind) {
+  return kind == fresh || kind == fresh_folder;
+}
+constexpr bool is_folder(std::string_view kind) {
+  return kind == folder || kind == fresh_folder;
+}
 
 // Which step is under way. The row is written before the step is done.
 inline constexpr std::string_view placing = "placing";    // a link to data that is not there yet is made

@@ -93,14 +93,9 @@ void check_reliability(const Intent& intent, const Reliability& reliability, con
   }
 }
 
-std::optional<Throughput> measured(const Evidence* evidence, const Workload& workload) {
-  return evidence != nullptr && evidence->profile ? measured_throughput(*evidence->profile, workload)
-                                                  : std::nullopt;
-}
-
 // Why there is no forecast from a profile.
 std::string unmeasured_because(const Evidence* evidence, const Workload& workload) {
-  if (evidence == nullptr) {
+  if (evidence == nullptr || (!evidence->profile && evidence->why_not.empty())) {
     return "no profile yet";
   }
   return evidence->profile ? fmt::format("its profile lacks {} requests of this kind", print(workload.mode))
@@ -128,19 +123,22 @@ Ranked judge(const Intent& intent, const Workload& workload, const Place& place,
   out.path = place.path;
   out.where = &place;
   out.evidence = evidence;
-  const auto found = measured(evidence, workload);
-  out.throughput = found ? *found : throughput(model_of(place), workload);
+  const Forecast found = forecast(place, evidence, workload);
+  out.throughput = found.throughput;
   out.merit = rounded(out.throughput.rate);
-  out.source = found ? "measured" : "traits";
+  out.source = found.source();
+  out.measured = found.measured;
+  // What runs taught is no fact of the place: whether it keeps a constraint does not hang on it.
+  std::optional<double> lifetime;
   if (const auto size = intent.total_size()) {
     out.seconds = static_cast<double>(*size) / out.throughput.rate;
+    lifetime = static_cast<double>(*size) / found.uncorrected.rate;
   }
   out.mttdl = reliability.mttdl;
-  if (const auto lifetime = intent.lifetime()) {
-    out.lifetime = lifetime->in_seconds();
-  } else {
-    out.lifetime = out.seconds;
+  if (const auto said = intent.lifetime()) {
+    lifetime = said->in_seconds();
   }
+  out.lifetime = lifetime;
   if (out.mttdl && out.lifetime) {
     out.loss_probability = loss_probability(*out.mttdl, *out.lifetime);
   }
@@ -167,10 +165,11 @@ Reasons explain(const Plan& plan, const Ranked& row) {
   const std::string_view media = print(row.where->media.value_or(Media::unknown));
   const std::string terms = explain_throughput(model, workload);
   Reasons out;
-  if (const auto found = measured(row.evidence, workload)) {
+  const Forecast found = forecast(*row.where, row.evidence, workload);
+  if (found.measured) {
     const std::string text = explain_measured(*row.evidence->profile, workload);
     out.why = text;
-    out.arithmetic.push_back(fmt::format("{}: {}", text, result_text(*found)));
+    out.arithmetic.push_back(fmt::format("{}: {}", text, result_text(found.uncorrected)));
   } else {
     const std::string because = unmeasured_because(row.evidence, workload);
     out.why = fmt::format("{} {} ({})", media, terms, because);
@@ -179,13 +178,17 @@ Reasons explain(const Plan& plan, const Ranked& row) {
   out.arithmetic.push_back(
       fmt::format("by traits: {}: {}{}", terms, result_text(throughput(model, workload)),
                   model.doubtful.empty() ? std::string{} : fmt::format(" (defaults: {})", model.doubtful)));
+  if (found.learned) {
+    const std::string text = explain_correction(row.evidence, workload);
+    out.why += fmt::format("; {}", text);
+    out.arithmetic.push_back(fmt::format("{}: {}", text, result_text(found.throughput)));
+  }
   out.arithmetic.push_back(reliability_of(*row.where, plan.intent.total_size()).why);
   return out;
 }
 
 Throughput forecast(const Ranked& row, const Workload& workload) {
-  const auto found = measured(row.evidence, workload);
-  return found ? *found : throughput(model_of(*row.where), workload);
+  return forecast(*row.where, row.evidence, workload).throughput;
 }
 
 Plan make_plan(const Intent& intent, std::span<const Place> places, const Profiles& profiles,

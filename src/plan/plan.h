@@ -4,29 +4,22 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "forecast/throughput.h"
 #include "intent/intent.h"
 #include "places/place.h"
-#include "profile/profile.h"
+#include "plan/evidence.h"
 
 namespace sluice {
-
-// What was measured of a place, or why that does not count.
-struct Evidence {
-  std::optional<Profile> profile;
-  std::string why_not;  // "its profile is stale: ..."
-};
-using Profiles = std::unordered_map<std::string, Evidence>;  // by Place::id
 
 struct Ranked {
   std::string place;
   std::string path;
   Throughput throughput;
   std::optional<double> seconds;           // for totalsize, where it was said
-  std::string source;                      // where the forecast came from: measured, traits
+  std::string source;                      // where the forecast came from: measured, traits, learned
+  bool measured = false;                   // a profile is behind it, corrected or not
   std::optional<double> mttdl;             // seconds
   std::optional<double> loss_probability;  // during lifetime
   std::optional<double> lifetime;          // seconds
@@ -53,8 +46,8 @@ struct Plan {
 };
 
 // Drops every place that breaks a constraint, forecasts the rest, by what was measured where there is a
-// profile and by traits elsewhere, and ranks by throughput; ties go to the more reliable, then to the emptier
-// place.
+// profile and by traits elsewhere, corrected by what programs took, and ranks by throughput; ties go to the
+// more reliable, then to the emptier place. Corrections change no constraint.
 Plan make_plan(const Intent& intent, std::span<const Place> places, const Profiles& profiles = {},
                const Usage& usage = {});
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "intent/parse.h"
 #include "plan/json.h"
@@ -216,6 +218,102 @@ TEST(Plan, AnAccessThatWasNotMeasuredFallsBackToTraits) {
   EXPECT_EQ(plan.ranking.at(0).place, "nvram");
   EXPECT_EQ(plan.ranking.at(0).source, "traits");
   EXPECT_NE(explain(plan, plan.ranking.at(0)).why.find("buffered"), std::string::npos);
+}
+
+// So many runs agree that it takes so much longer.
+Correction taught(double factor, std::uint64_t runs = 12) {
+  return {.factor = factor, .spread = 0.1, .weight = static_cast<double>(runs), .runs = runs};
+}
+
+const Ranked& row_of(const Plan& plan, std::string_view name) {
+  return *std::find_if(plan.ranking.begin(), plan.ranking.end(),
+                       [&](const Ranked& one) { return one.place == name; });
+}
+
+TEST(Plan, WhatProgramsTookChangesTheRanking) {
+  auto places = table2();
+  places[1].id = "nvram";
+  Profiles profiles;
+  profiles["nvram"].corrections.of(Operation::write, Mode::direct) = taught(100);
+  const Intent intent = *parse_intent("persist random write size-per-IO(512K) totalsize(1GB)");
+  ASSERT_EQ(make_plan(intent, places).chosen()->place, "nvram");
+  const Plan plan = make_plan(intent, places, profiles);
+  EXPECT_EQ(plan.chosen()->place, "raid1");
+  EXPECT_EQ(plan.chosen()->source, "traits");
+  const Ranked& slow = row_of(plan, "nvram");
+  EXPECT_EQ(slow.source, "learned");
+  EXPECT_FALSE(slow.measured);
+  EXPECT_NEAR(slow.throughput.rate, make_plan(intent, places).chosen()->throughput.rate / 100, 1);
+  EXPECT_LT(slow.throughput.low, slow.throughput.rate);
+  const Reasons reasons = explain(plan, slow);
+  EXPECT_NE(reasons.why.find("no profile yet"), std::string::npos) << reasons.why;
+  EXPECT_NE(reasons.why.find("corrected by 12 runs: x100 the time"), std::string::npos) << reasons.why;
+  EXPECT_EQ(reasons.arithmetic.size(), 4U);
+  EXPECT_DOUBLE_EQ(forecast(slow, plan.workload).rate, slow.throughput.rate);
+  // It was learned of such requests only.
+  EXPECT_EQ(make_plan(*parse_intent("persist random read"), places, profiles).chosen()->source, "traits");
+  EXPECT_EQ(make_plan(intent, places, profiles, {.mode = Mode::buffered, .streams = {}}).chosen()->place,
+            "nvram");
+}
+
+TEST(Plan, AProfileIsCorrectedToo) {
+  auto places = table2();
+  places[1].id = "nvram";
+  Profiles profiles;
+  profiles["nvram"].profile = measured(places[1], 100);
+  const Intent intent = *parse_intent("persist sequential write size-per-IO(64K)");
+  const Plan uncorrected = make_plan(intent, places, profiles);
+  const double before = row_of(uncorrected, "nvram").throughput.rate;
+  profiles["nvram"].corrections.of(Operation::write, Mode::direct) = taught(2, 1);
+  const Plan plan = make_plan(intent, places, profiles);
+  const Ranked& row = row_of(plan, "nvram");
+  EXPECT_EQ(row.source, "learned");
+  EXPECT_TRUE(row.measured);
+  EXPECT_NEAR(row.throughput.rate, before / 2, before / 1000);
+  EXPECT_NE(explain(plan, row).why.find("corrected by 1 run: x2 the time"), std::string::npos);
+}
+
+TEST(Plan, OfReadsAndWritesEachIsCorrectedByItsOwn) {
+  const std::vector<Place> places = {place("p", 100e6, Duration(), 1e9, gigabyte)};
+  Profiles profiles;
+  profiles[""].corrections.of(Operation::write, Mode::synced) = taught(3);
+  profiles[""].corrections.of(Operation::read, Mode::direct) = taught(2);  // a read cannot be flushed
+  const Intent intent = *parse_intent("readwrite sync size-per-IO(1M)");
+  const double plain = make_plan(intent, places).chosen()->throughput.rate;
+  const Plan plan = make_plan(intent, places, profiles);
+  EXPECT_NEAR(plan.chosen()->throughput.rate, plain / 2.5, 1);
+  const std::string why = explain(plan, *plan.chosen()).why;
+  EXPECT_NE(why.find("12 runs that read: x2"), std::string::npos) << why;
+  EXPECT_NE(why.find("12 runs that wrote: x3"), std::string::npos) << why;
+}
+
+// How long data is at risk where nobody says so follows from what is known of the place, not from what
+// programs made of it.
+TEST(Plan, CorrectionsChangeNoConstraint) {
+  auto places = table2();
+  for (Place& one : places) {
+    one.id = one.name;
+  }
+  Profiles slow;
+  Profiles fast;
+  for (const Place& one : places) {
+    slow[one.id].corrections.of(Operation::write, Mode::direct) = taught(1e6);
+    fast[one.id].corrections.of(Operation::write, Mode::direct) = taught(1e-6);
+  }
+  for (const char* words : {"write totalsize(1GB) availability(0.000001)", "write totalsize(1GB) MTTDL(20y)",
+                            "persist write totalsize(1GB)"}) {
+    const Intent intent = *parse_intent(words);
+    const Plan plain = make_plan(intent, places);
+    EXPECT_FALSE(plain.ranking.empty()) << words;
+    for (const Profiles* profiles : {&slow, &fast}) {
+      const Plan plan = make_plan(intent, places, *profiles);
+      ASSERT_EQ(plan.rejected.size(), plain.rejected.size()) << words;
+      for (std::size_t i = 0; i < plan.rejected.size(); ++i) {
+        EXPECT_EQ(plan.rejected[i].place, plain.rejected[i].place);
+        EXPECT_EQ(plan.rejected[i].because, plain.rejected[i].because);
+      }
+    }
+  }
 }
 
 TEST(Plan, JsonHasTheDesignsFields) {

@@ -96,7 +96,7 @@ void choose_rewrite(const Question& question, std::span<const Place> places, Sta
     return no(fmt::format("no other place than {} may have it", own.name));
   }
   // Memory may take all of it or none: only a measurement knows.
-  if (plan.workload.mode == Mode::buffered && (home.source != "measured" || best->source != "measured")) {
+  if (plan.workload.mode == Mode::buffered && (!home.measured || !best->measured)) {
     return no(
         fmt::format("without sync, only profiles of {} and {} with buffered writes could tell what it gains",
                     home.place, best->place));

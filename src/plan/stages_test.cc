@@ -125,11 +125,11 @@ TEST(Stages, ConstraintsHoldOnTheWayAndAtHome) {
 }
 
 TEST(Stages, TheWayHomeAndTheBoundsCount) {
-  // 25 ms there and 90 ms home, against 490 ms; at worst 74 and 107, against 160.
+  // 66 ms there and 90 ms home, against 700 ms; at worst 200 and 107, against 230.
   Machine machine;
-  machine.disk.latency = stated(Duration(0, 200'000));
+  machine.disk.latency = stated(Duration(0, 100'000));
   EXPECT_EQ(stages(commits, machine), "");
-  machine.disk.latency = stated(Duration(0, 300'000));
+  machine.disk.latency = stated(Duration(0, 200'000));
   EXPECT_EQ(stages(commits, machine), "rewrite:to=/fast/mine");
 }
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <unordered_map>
 
 #include "base/reach.h"
 #include "base/text.h"
-#include "catalog/catalog.h"
 #include "places/remember.h"
 #include "profile/profile_json.h"
 
@@ -30,7 +30,7 @@ Status consult(Catalog& catalog, std::vector<Place>& places) {
 
 // What was measured of the places. A profile that cannot be read, or was taken under other conditions, does
 // not count, and that is said.
-Status recall_profiles(Catalog& catalog, Storage& storage) {
+Status recall_profiles(Catalog& catalog, Storage& storage, bool tell) {
   SLUICE_TRY(const std::vector<std::string> known, catalog.profiles());
   std::vector<std::string> stale;
   std::vector<std::string> again;
@@ -43,9 +43,11 @@ Status recall_profiles(Catalog& catalog, Storage& storage) {
     Evidence& evidence = storage.profiles[place.id];
     if (!profile) {
       evidence.why_not = fmt::format("its profile cannot be read: {}", profile.error().text());
-      storage.warnings.push_back(
-          fmt::format("the profile of {0} cannot be read: {1}; its traits are used; run `sluice profile {0}`",
-                      place.name, profile.error().text()));
+      if (tell) {
+        storage.warnings.push_back(fmt::format(
+            "the profile of {0} cannot be read: {1}; its traits are used; run `sluice profile {0}`",
+            place.name, profile.error().text()));
+      }
       continue;
     }
     const std::string changed = differences(profile->conditions, conditions_of(place));
@@ -57,7 +59,7 @@ Status recall_profiles(Catalog& catalog, Storage& storage) {
       again.push_back(place.name);
     }
   }
-  if (!stale.empty()) {
+  if (!stale.empty() && tell) {
     storage.warnings.push_back(
         fmt::format("what was measured is stale and not used: {}; run `sluice profile {}`", join(stale, ", "),
                     join(again, " ")));
@@ -65,7 +67,76 @@ Status recall_profiles(Catalog& catalog, Storage& storage) {
   return {};
 }
 
+// What programs took on the places, against what is forecast of them now.
+void recall_outcomes(const std::vector<OutcomeRow>& rows, Storage& storage) {
+  if (rows.empty()) {
+    return;
+  }
+  std::unordered_map<std::string_view, std::vector<PlaceOutcome>> of;
+  for (const Place& place : storage.found.places) {
+    of.try_emplace(place.id);
+  }
+  for (const OutcomeRow& row : rows) {
+    const auto place = of.find(row.place);
+    auto outcome = place == of.end() ? std::nullopt : outcome_from(row);
+    if (outcome) {
+      place->second.push_back(std::move(*outcome));
+    }
+  }
+  for (const Place& place : storage.found.places) {
+    const std::vector<PlaceOutcome>& known = of[place.id];
+    if (known.empty()) {
+      continue;
+    }
+    Evidence& evidence = storage.profiles[place.id];
+    evidence.corrections = learn(
+        known, [&](const Workload& workload) { return forecast(place, &evidence, workload).uncorrected; },
+        std::time(nullptr));
+  }
+}
+
+Status recall_evidence(Catalog& catalog, const StorageOptions& options, Storage& storage) {
+  std::vector<OutcomeRow> rows;
+  if (options.corrections) {
+    SLUICE_TRY(rows, catalog.outcomes());
+  }
+  if (options.profiles || !rows.empty()) {  // a profile is what runs are compared with, too
+    SLUICE_CHECK(recall_profiles(catalog, storage, options.profiles));
+  }
+  recall_outcomes(rows, storage);
+  return {};
+}
+
 }  // namespace
+
+const Evidence* evidence_of(const Storage& storage, const Place& place) {
+  const auto known = storage.profiles.find(place.id);
+  return known == storage.profiles.end() ? nullptr : &known->second;
+}
+
+std::optional<PlaceOutcome> outcome_from(const OutcomeRow& row) {
+  constexpr double nanosecond = 1e-9;
+  PlaceOutcome out{.run = row.run,
+                   .when = row.taken,
+                   .workload = {.pattern = row.pattern == "random" ? Pattern::random : Pattern::sequential,
+                                .operation = row.operation == "read" ? Operation::read : Operation::write,
+                                .request = row.request,
+                                .stride = 0,
+                                .mode = Mode::direct,
+                                .streams = 1,
+                                .assumed = {}},
+                   .bytes = static_cast<double>(row.bytes),
+                   .seconds = static_cast<double>(row.measured) * nanosecond,
+                   .modelled = static_cast<double>(row.modelled) * nanosecond,
+                   .predicted = static_cast<double>(row.predicted) * nanosecond};
+  for (const Mode mode : {Mode::direct, Mode::buffered, Mode::synced}) {
+    if (row.mode == print(mode) && (row.operation == "read" || row.operation == "write") && row.request > 0) {
+      out.workload.mode = mode;
+      return out;
+    }
+  }
+  return std::nullopt;
+}
 
 Result<Storage> survey(const Config& config, const StorageOptions& options) {
   SLUICE_TRY(Discovery found, discover(config, options.discover));
@@ -106,8 +177,8 @@ Result<Storage> survey(const Config& config, const StorageOptions& options) {
                                            ? "what was seen is not remembered, or promised space not counted"
                                            : "space promised to earlier placements is not counted"));
   }
-  if (options.profiles) {
-    status = recall_profiles(**catalog, out);
+  if (options.profiles || options.corrections) {
+    status = recall_evidence(**catalog, options, out);
     if (!status) {
       out.warnings.push_back(fmt::format("{}; what was measured is not used", status.error().text()));
     }

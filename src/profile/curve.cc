@@ -15,12 +15,12 @@ double relative_half(const Measured& point) {
   return point.half / point.seconds;
 }
 
-double residual(const Line& line, const Measured& point) {
+double residual(const CurveLine& line, const Measured& point) {
   return line.at(static_cast<double>(point.size)) / point.seconds - 1;
 }
 
 // Least squares of the relative deviations: a microsecond matters at 4 KiB and not at 64 MiB.
-Line weighted_line(Points points, std::span<const double> weights) {
+CurveLine weighted_line(Points points, std::span<const double> weights) {
   double sum = 0;
   double x = 0;
   double y = 0;
@@ -45,12 +45,12 @@ Line weighted_line(Points points, std::span<const double> weights) {
           .slope = slope};
 }
 
-Line straight_line(Points points) {
+CurveLine straight_line(Points points) {
   std::vector<double> weights;
   for (const Measured& point : points) {
     weights.push_back(1 / (point.seconds * point.seconds));
   }
-  Line line = weighted_line(points, weights);
+  CurveLine line = weighted_line(points, weights);
   // Huber: beyond 1.5 times the usual deviation a point counts in proportion only.
   for (int round = 0; round < 10 && points.size() > 3; ++round) {
     std::vector<double> deviations;
@@ -73,7 +73,7 @@ Line straight_line(Points points) {
   return line;
 }
 
-double squares(const Line& line, Points points) {
+double squares(const CurveLine& line, Points points) {
   double out = 0;
   for (const Measured& point : points) {
     out += residual(line, point) * residual(line, point);
@@ -81,7 +81,7 @@ double squares(const Line& line, Points points) {
   return out;
 }
 
-double worst_residual(const Line& line, Points points) {
+double worst_residual(const CurveLine& line, Points points) {
   double out = 0;
   for (const Measured& point : points) {
     out = std::max(out, std::abs(residual(line, point)) - relative_half(point));
@@ -90,8 +90,8 @@ double worst_residual(const Line& line, Points points) {
 }
 
 // One line, or two that share the point at which they meet, and so on.
-void fit_piece(Points points, double tolerance, std::vector<Line>& out) {
-  const Line whole = straight_line(points);
+void fit_piece(Points points, double tolerance, std::vector<CurveLine>& out) {
+  const CurveLine whole = straight_line(points);
   if (points.size() < 4 || worst_residual(whole, points) <= tolerance) {
     out.push_back(whole);
     return;
@@ -173,8 +173,8 @@ Curve fit(std::vector<Measured> points, std::span<const std::uint64_t> boundarie
 
 Estimate Curve::at(double size) const {
   const auto found =
-      std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return size <= line.to; });
-  const Line& line = found == lines.end() ? lines.back() : *found;
+      std::find_if(lines.begin(), lines.end(), [&](const CurveLine& line) { return size <= line.to; });
+  const CurveLine& line = found == lines.end() ? lines.back() : *found;
   Estimate out;
   // What is smaller than anything measured costs as much: it is the latency that counts there. Noise must not
   // make a line fall below all that was measured.

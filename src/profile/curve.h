@@ -24,7 +24,7 @@ struct Measured {
 Measured pooled(const Measured& a, const Measured& b);
 
 // seconds = base + slope * size, from one size to another.
-struct Line {
+struct CurveLine {
   double from = 0;
   double to = 0;
   double base = 0;
@@ -42,7 +42,7 @@ struct Estimate {
 
 struct Curve {
   std::vector<Measured> points;  // by size
-  std::vector<Line> lines;       // by size
+  std::vector<CurveLine> lines;  // by size
 
   // Beyond the last point the last line goes on, with a bound that grows. REQUIRES: lines.
   [[nodiscard]] Estimate at(double size) const;

@@ -159,7 +159,8 @@ Result<std::vector<Depth>> sweep_depths(const Bench& bench, double seconds) {
         break;
       }
       const auto most =
-          write ? static_cast<std::uint64_t>(2 * std::max(first, best) * slice) + 2 * depth : UINT64_MAX;
+          write ? static_cast<std::uint64_t>(2 * std::max(first, best) * slice) + std::uint64_t{2} * depth
+                : UINT64_MAX;
       SLUICE_TRY(const double iops, sweep.run(write, depth, slice, most));
       out.push_back({.write = write, .depth = depth, .iops = iops});
       in_vain = iops > best * worth_it ? 0 : in_vain + 1;

@@ -165,14 +165,9 @@ double side_by_side(const Profile& profile, const Wish& wish, double seconds) {
 
 void apply_streams(const Profile& profile, const Wish& wish, Estimate& estimate) {
   const std::vector<Together> several = together(profile, wish.access, wish.streams);
-  double doubt = doubt_of_streams;
-  double seconds = estimate.seconds;
-  if (!several.empty()) {
-    seconds = at_size(several, static_cast<double>(wish.size), estimate.seconds);
-  } else {
-    doubt = doubt_of_unmeasured_streams;
-    seconds = side_by_side(profile, wish, estimate.seconds);
-  }
+  const double doubt = several.empty() ? doubt_of_unmeasured_streams : doubt_of_streams;
+  const double seconds = several.empty() ? side_by_side(profile, wish, estimate.seconds)
+                                         : at_size(several, static_cast<double>(wish.size), estimate.seconds);
   const double factor = seconds / estimate.seconds;
   estimate.seconds *= factor;
   estimate.low *= factor;

@@ -176,7 +176,7 @@ bool round(int folder, Samples& samples, Counted& counted) {
   for (int i = 0; i < files_a_round && well; ++i) {
     well = timed(samples[unlinking], [&] { return unlinkat(folder, name('b', i).c_str(), 0) == 0; });
   }
-  counted.requests += 4 * files_a_round;
+  counted.requests += static_cast<std::uint64_t>(4 * files_a_round);
   return well;
 }
 

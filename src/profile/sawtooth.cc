@@ -192,7 +192,8 @@ std::optional<Sawtooth> find_sawtooth(std::span<const Tooth> writes, std::uint64
       block = likely;
     }
   }
-  const double candidates = static_cast<double>(largest / grain);
+  const std::uint64_t sizes = largest / grain;
+  const auto candidates = static_cast<double>(sizes);
   const auto out = [&](const Fit& fit, std::uint64_t found) {
     return Sawtooth{.block = found,
                     .base = fit.factors[0],

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <unordered_map>
 
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "pipeline/heard.h"
+#include "trace/pattern.h"
+#include "trace/text.h"
 
 namespace sluice {
 namespace {
@@ -32,6 +36,8 @@ void add(Sum& sum, const AreaFile& row) {
   constexpr double second = 1e9;
   sum.file.opens += row.calls[SLUICE_OPEN];
   sum.file.syncs += row.calls[SLUICE_SYNC];
+  sum.file.sync_seconds += static_cast<double>(row.nanoseconds[SLUICE_SYNC]) / second;
+  sum.file.opened |= row.opened;
   sum.heard = later(sum.heard, row.heard);
   for (unsigned i = 0; i < SLUICE_OPERATIONS; ++i) {
     sum.file.failures += row.failures[i];
@@ -53,17 +59,6 @@ void add(Sum& sum, const AreaFile& row) {
     pattern.strided += traffic.strided;
     pattern.random += traffic.random;
   }
-}
-
-// What most of them are; a tenth may be otherwise.
-std::string pattern_of(const Sum::Pattern& pattern) {
-  const std::uint64_t all = pattern.sequential + pattern.strided + pattern.random;
-  const auto most = [&](std::uint64_t count) { return count * 10 >= all * 9; };
-  return all == 0                       ? ""
-         : most(pattern.sequential)     ? "sequential"
-         : most(pattern.strided)        ? "strided"
-         : pattern.sequential * 2 < all ? "random"
-                                        : "mixed";
 }
 
 // The upper end of the class in which the median lies.
@@ -96,12 +91,12 @@ std::string intent_of(std::uint32_t heard) {
 }
 
 std::string describe(const Requests& requests) {
-  return requests.calls == 0
-             ? "-"
-             : fmt::format("{} x {} {}", requests.calls, human_size(requests.typical), requests.pattern);
+  return requests.calls == 0 ? "-"
+                             : fmt::format("{} x {}{}{}", requests.calls, human_size(requests.typical),
+                                           requests.pattern.empty() ? "" : " ", requests.pattern);
 }
 
-// What comes from traits alone is marked.
+// What no profile alone says is marked.
 std::string predicted_text(const FileAccount& file) {
   return !file.predicted                   ? "-"
          : file.predicted_by == "measured" ? human_duration(*file.predicted)
@@ -113,24 +108,10 @@ Json requests_json(const Requests& requests) {
           {"seconds", requests.seconds}, {"typical", requests.typical},   {"pattern", requests.pattern}};
 }
 
-}  // namespace
+using Sums = std::map<std::string, Sum, std::less<>>;
 
-Account account_of(Area& area, double seconds) {
-  std::map<std::string, Sum, std::less<>> sums;
-  for (const AreaFile& row : area.all_files()) {
-    if (row.state == 2) {
-      add(sums[std::string(area.path_of(row))], row);
-    }
-  }
-  Account out{
-      .files = {},
-      .processes = area.processes,
-      .left_out = area.left_out,
-      .unmanaged = area.unmanaged,
-      .kept = {.writes = area.kept_writes, .bytes = area.kept_bytes, .flushes = area.kept_flushes},
-      .fetched = {.pieces = area.fetches, .bytes = area.fetched_bytes},
-      .small = {.files = area.pending_made, .bytes = area.pending_bytes, .removed = area.pending_dropped},
-      .seconds = seconds};
+std::vector<FileAccount> files_of(Sums&& sums) {
+  std::vector<FileAccount> out;
   for (auto& [path, sum] : sums) {
     // One that was inherited and only closed again tells nothing.
     if (sum.file.opens + sum.file.read.calls + sum.file.write.calls + sum.file.syncs + sum.file.failures ==
@@ -140,31 +121,131 @@ Account account_of(Area& area, double seconds) {
     sum.file.path = path;
     sum.file.read.typical = typical_of(sum.sizes[0], sum.file.read);
     sum.file.write.typical = typical_of(sum.sizes[1], sum.file.write);
-    sum.file.read.pattern = pattern_of(sum.patterns[0]);
-    sum.file.write.pattern = pattern_of(sum.patterns[1]);
+    const auto& [read, write] = sum.patterns;
+    sum.file.read.pattern = pattern_of(read.sequential, read.strided, read.random);
+    sum.file.write.pattern = pattern_of(write.sequential, write.strided, write.random);
     sum.file.heard = intent_of(sum.heard);
-    out.files.push_back(std::move(sum.file));
+    out.push_back(std::move(sum.file));
   }
-  std::stable_sort(out.files.begin(), out.files.end(),
+  std::stable_sort(out.begin(), out.end(),
                    [](const FileAccount& a, const FileAccount& b) { return a.seconds > b.seconds; });
   return out;
+}
+
+// A trace is counted as the stage stats counts calls.
+class TraceCount {
+ public:
+  void add(const TraceEvent& event, const std::string& path) {
+    Open* open = event.file == 0 ? nullptr : &open_[event.file];
+    if (event.operation == TraceEvent::open) {
+      positions_.offset_of(event);
+      AreaFile& row = rows_[path];
+      if (open != nullptr) {
+        open->row = &row;
+      }
+      if (event.flags != TraceEvent::was_open) {
+        count(row, event);
+      }
+    } else if (open != nullptr && open->row != nullptr && event.operation == TraceEvent::advise) {
+      hear(open->row->heard, event.flags);
+    } else if (open != nullptr && open->row != nullptr && event.operation < SLUICE_OPERATIONS) {
+      count(*open->row, event);
+      count_request(*open, event);
+    }
+    if (event.operation == TraceEvent::close) {
+      open_.erase(event.file);
+    }
+  }
+
+  [[nodiscard]] const std::map<std::string, AreaFile>& rows() const { return rows_; }
+
+ private:
+  struct Open {
+    AreaFile* row = nullptr;
+    std::array<LastRequest, 2> last;
+  };
+
+  static void count(AreaFile& row, const TraceEvent& event) {
+    row.calls[event.operation] += 1;
+    row.nanoseconds[event.operation] += static_cast<std::uint64_t>(event.duration);
+    row.failures[event.operation] += event.result < 0 ? 1 : 0;
+  }
+  void count_request(Open& open, const TraceEvent& event) {
+    const std::int64_t offset = positions_.offset_of(event);
+    const bool write = event.operation == TraceEvent::write;
+    if (event.result > 0 && (write || event.operation == TraceEvent::read)) {
+      Traffic& traffic = open.row->traffic[write ? 1 : 0];
+      traffic.count(static_cast<std::uint64_t>(event.result), event.length);
+      traffic.count_pattern(open.last[write ? 1 : 0], offset, event.result);
+    }
+  }
+
+  TracePositions positions_;
+  std::map<std::string, AreaFile> rows_;
+  std::unordered_map<std::uint32_t, Open> open_;
+};
+
+}  // namespace
+
+Result<Account> account_of(TraceReader& trace, std::uint8_t point) {
+  TraceCount count;
+  std::set<std::uint32_t> processes;
+  std::int64_t end = 0;
+  TraceEvent event;
+  for (;;) {
+    SLUICE_TRY(const bool more, trace.next(event));
+    if (!more) {
+      break;
+    }
+    processes.insert(event.process);
+    end = std::max(end, event.begin + event.duration);
+    if (event.point == point && event.operation != TraceEvent::started) {
+      count.add(event, trace.path(event.path));
+    }
+  }
+  Sums sums;
+  for (const auto& [path, row] : count.rows()) {
+    add(sums[path], row);
+  }
+  Account out;
+  out.files = files_of(std::move(sums));
+  out.processes = processes.size();
+  out.seconds = static_cast<double>(end) / 1e9;
+  return out;
+}
+
+Account account_of(Area& area, double seconds) {
+  Sums sums;
+  for (const AreaFile& row : area.all_files()) {
+    if (row.state == 2) {
+      add(sums[std::string(area.path_of(row))], row);
+    }
+  }
+  return {.files = files_of(std::move(sums)),
+          .processes = area.processes,
+          .left_out = area.left_out,
+          .unmanaged = area.unmanaged,
+          .kept = {.writes = area.kept_writes, .bytes = area.kept_bytes, .flushes = area.kept_flushes},
+          .fetched = {.pieces = area.fetches, .bytes = area.fetched_bytes},
+          .small = {.files = area.pending_made, .bytes = area.pending_bytes, .removed = area.pending_dropped},
+          .seconds = seconds};
 }
 
 std::string done_text(const Account& account) {
   const KeptAccount& kept = account.kept;
   std::string out;
   if (kept.writes > 0) {
-    out += fmt::format("sluice: {} writes of {} in all were merged into {}\n", kept.writes,
-                       human_size(kept.bytes), kept.flushes);
+    out += fmt::format("sluice: {} of {} in all {} merged into {}\n", plural(kept.writes, "write"),
+                       human_size(kept.bytes), kept.writes == 1 ? "was" : "were", kept.flushes);
   }
   if (account.fetched.pieces > 0) {
-    out += fmt::format("sluice: {} were fetched ahead in {} piece{}\n", human_size(account.fetched.bytes),
-                       account.fetched.pieces, account.fetched.pieces == 1 ? "" : "s");
+    out += fmt::format("sluice: {} were fetched ahead in {}\n", human_size(account.fetched.bytes),
+                       plural(account.fetched.pieces, "piece"));
   }
   if (const SmallAccount& small = account.small; small.files > 0) {
     out +=
-        fmt::format("sluice: {} small file{} of {} in all {} kept in memory at first", small.files,
-                    small.files == 1 ? "" : "s", human_size(small.bytes), small.files == 1 ? "was" : "were");
+        fmt::format("sluice: {} of {} in all {} kept in memory at first", plural(small.files, "small file"),
+                    human_size(small.bytes), small.files == 1 ? "was" : "were");
     out += small.removed == 0 ? "\n" : fmt::format(", {} until removed\n", small.removed);
   }
   return out;
@@ -179,16 +260,16 @@ std::string account_text(const Account& account, const Style& style) {
     written += file.write.bytes;
     seconds += file.seconds;
   }
-  std::string out = fmt::format("sluice: {} file{}, {} read, {} written, {} in I/O of {} ({} process{})\n",
-                                account.files.size(), account.files.size() == 1 ? "" : "s", human_size(read),
-                                human_size(written), human_duration(seconds), human_duration(account.seconds),
-                                account.processes, account.processes == 1 ? "" : "es");
+  std::string out = fmt::format("sluice: {}, {} read, {} written, {} in I/O of {} ({})\n",
+                                plural(account.files.size(), "file"), human_size(read), human_size(written),
+                                human_duration(seconds), human_duration(account.seconds),
+                                plural(account.processes, "process"));
   if (account.left_out > 0) {
-    out += fmt::format("sluice: {} opens were not counted: too many files\n", account.left_out);
+    out += fmt::format("sluice: {} not counted: too many files\n", plural(account.left_out, "open"));
   }
   if (account.unmanaged > 0) {
-    out += fmt::format("sluice: {} opens passed no stage: too many files were open at once\n",
-                       account.unmanaged);
+    out += fmt::format("sluice: {} passed no stage: too many files were open at once\n",
+                       plural(account.unmanaged, "open"));
   }
   if (account.files.empty()) {
     return out;
@@ -219,9 +300,14 @@ std::string account_text(const Account& account, const Style& style) {
     table.add(std::move(cells), file.failures > 0 ? Colour::yellow : Colour::plain);
   }
   out += table.print(style);
-  if (std::any_of(account.files.begin(), account.files.end(),
-                  [](const FileAccount& file) { return file.predicted_by == "traits"; })) {
+  const auto any_by = [&](std::string_view source) {
+    return std::any_of(account.files.begin(), account.files.end(),
+                       [&](const FileAccount& file) { return file.predicted_by == source; });
+  };
+  if (any_by("traits")) {
     out += "~ is modelled from traits and knows nothing of the page cache; `sluice profile` measures\n";
+  } else if (any_by("learned")) {
+    out += "~ was corrected by what earlier runs took; `sluice places` tells by how much\n";
   }
   if (account.files.size() > most_shown) {
     out += fmt::format("and {} more\n", account.files.size() - most_shown);

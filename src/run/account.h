@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/terminal.h"
 #include "pipeline/area.h"
+#include "trace/reader.h"
 
 namespace sluice {
 
@@ -26,10 +27,12 @@ struct FileAccount {
   Requests read;
   Requests write;
   std::uint64_t syncs = 0;
+  double sync_seconds = 0;
+  std::uint32_t opened = 0;         // how, as AreaFile has it; of a trace 0
   std::uint64_t failures = 0;       // of anything
   double seconds = 0;               // in all of its calls
   std::optional<double> predicted;  // what its reads and writes should take, in seconds
-  std::string predicted_by;         // measured, or traits
+  std::string predicted_by;         // measured, traits, or learned: either of them, corrected by other runs
   std::string place;                // that is for; "" where it is not known
   std::string heard;                // the intent that hints to the kernel mean; "" where there were none
 };
@@ -66,6 +69,8 @@ struct Account {
 };
 
 Account account_of(Area& area, double seconds);
+// The same of what was seen at one point of a trace.
+Result<Account> account_of(TraceReader& trace, std::uint8_t point);
 // What stages did with the program's I/O, a line each; "" where nothing was.
 std::string done_text(const Account& account);
 // A line, and the files that took longest below it.

@@ -215,7 +215,7 @@ UniqueFd open_whole(const AreaWhole& whole) {
       return is_file(out.get(), whole) ? std::move(out) : UniqueFd();
     }
   }
-  return UniqueFd();
+  return {};
 }
 
 // Whether nobody but us wrote to it since. Who was killed in the middle of that had begun a moment before.
@@ -376,7 +376,8 @@ bool lives(const AreaPart& part) {
 // Whether its time has come.
 bool is_due(const AreaParts& parts, std::uint32_t index, When when) {
   const AreaWhole& whole = parts.wholes[index];
-  if (whole.state == AreaWhole::unused || (when == When::runs && whole.state != AreaWhole::parted)) {
+  if (whole.state == AreaWhole::unused ||
+      (when == When::runs && (whole.state != AreaWhole::parted || whole.known == 0))) {
     return false;
   }
   if (when == When::ended || whole.wanted != 0) {

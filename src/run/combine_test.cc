@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstring>
 #include <random>
 #include <string>
+
+#include "run/recover.h"
+#include "run/shared.h"
 
 namespace sluice {
 namespace {
@@ -42,6 +48,32 @@ TEST(Combine, PiecesMakeWhatTheWritesMake) {
     }
     EXPECT_EQ(made, file) << "round " << round;
   }
+}
+
+// Its name may be gone by then: without the descriptor that is on its way it would not be found.
+TEST(Combine, AWholeWaitsUntilItsDescriptorHasCome) {
+  const auto shared =
+      SharedArea::make({{.files = *Glob::parse("/**"), .stages = {"rewrite:to=/tmp,combine=yes"}}},
+                       {.memory = 4 << 20, .mounts = {}, .trace_points = {}});
+  ASSERT_TRUE(shared) << shared.error().text();
+  Area& area = shared->area();
+  auto& parts = *area.at<AreaParts>(area.parts);
+  AreaWhole& whole = parts.wholes[0];
+  std::strcpy(whole.path.data(), (testing::TempDir() + "sluice-whole-" + std::to_string(getpid())).c_str());
+  whole.state = AreaWhole::parted;
+  parts.top = 1;
+  parts.live = 1;
+  const auto gather = [&] {
+    return combine_parts(
+               area, [](auto, auto) -> UniqueFd* { return nullptr; }, When::runs, true)
+        .size();
+  };
+  EXPECT_EQ(gather(), 0U);
+  EXPECT_EQ(whole.state, AreaWhole::parted);
+  whole.known = 1;
+  EXPECT_EQ(gather(), 1U);
+  unlink(beside_name(whole.path.data(), 0).c_str());
+  unlink(area.own_path.data());
 }
 
 }  // namespace

@@ -56,10 +56,6 @@ std::string why(const Tally& tally) {
   return out.empty() ? "-" : join(out, "; ");
 }
 
-std::string plural(std::uint64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 // Calls of a program that was only noticed, and not followed, are no number.
 std::string unseen_text(const Tally& tally) {
   const std::uint64_t followed = tally.unseen() - tally.calls[static_cast<std::size_t>(Fate::foreign)];

@@ -15,7 +15,8 @@ namespace sluice {
 namespace {
 
 TEST(Keeper, TellsWhatSomebodyWhoDoesNotGoOnKeepsBack) {
-  const auto shared = SharedArea::make({{.files = *Glob::parse("/**"), .stages = {"writeback"}}}, 4 << 20);
+  const auto shared = SharedArea::make({{.files = *Glob::parse("/**"), .stages = {"writeback"}}},
+                                       {.memory = 4 << 20, .mounts = {}, .trace_points = {}});
   ASSERT_TRUE(shared) << shared.error().text();
   Area& area = shared->area();
   Buffer* buffer = area.take_buffer(getpid(), 1);

@@ -81,7 +81,7 @@ UniqueFd open_renamed(const std::string& parent, const Pending& file) {
       return out;
     }
   }
-  return UniqueFd();
+  return {};
 }
 
 // A folder of our own beside the one that a file was made in, or above where that is gone as well; the same
@@ -93,21 +93,21 @@ UniqueFd make_beside(const std::string& path, const Pending& file, std::string& 
     above = folder_of(above);
   }
   if (stat(above.c_str(), &found) != 0) {
-    return UniqueFd();
+    return {};
   }
   if (found.st_dev != file.device) {
     errno = ENOENT;
-    return UniqueFd();
+    return {};
   }
   const std::string name = path.substr(path.rfind('/') + 1, longest_name);
   made = fmt::format("{}/{}.sluice-recovered", above == "/" ? "" : above, name);
   if (mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) {
-    return UniqueFd();
+    return {};
   }
   UniqueFd out(open(made.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (out && fstat(out.get(), &found) == 0 && found.st_uid != geteuid()) {
     errno = EEXIST;
-    return UniqueFd();
+    return {};
   }
   return out;
 }

@@ -21,8 +21,8 @@ namespace {
 class Landing : public testing::Test {
  protected:
   void SetUp() override {
-    auto made =
-        SharedArea::make({{.files = *Glob::parse("/**"), .stages = {"smallfiles:level=job"}}}, 4 << 20, {});
+    auto made = SharedArea::make({{.files = *Glob::parse("/**"), .stages = {"smallfiles:level=job"}}},
+                                 {.memory = 4 << 20, .mounts = {}, .trace_points = {}});
     ASSERT_TRUE(made) << made.error().text();
     // A process has one in its life: no other may come to be where it was.
     static std::vector<SharedArea> all;

@@ -20,10 +20,11 @@
 namespace sluice {
 namespace {
 
-// Those that one process sends another.
-constexpr std::array passed_on = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
-// Those that a terminal sends to all of its foreground group, the program included.
-constexpr std::array shared = {SIGINT, SIGQUIT};
+// Those that one process sends another; and the last two, that a terminal sends to all of its foreground
+// group, the program included.
+constexpr std::array passed_on = {SIGTERM,  SIGHUP,  SIGUSR1, SIGUSR2, SIGALRM,
+                                  SIGWINCH, SIGCONT, SIGINT,  SIGQUIT};
+std::array<struct sigaction, passed_on.size()> known = {};  // what was done with them before
 
 std::atomic<pid_t> child = 0;
 std::atomic<pid_t> watcher = -1;  // of a program that is stopped
@@ -32,8 +33,18 @@ void pass_on(int signal, siginfo_t* info, void*) {
   // A terminal's reach the whole group, the program's own are no news to it. One that somebody sends to the
   // group it gets twice: nothing tells those from one that was meant for us.
   const pid_t to = child.load();
-  if (to > 0 && info->si_code <= 0 && info->si_pid != to && info->si_pid != watcher.load()) {
+  if (to > 0 && info->si_code <= 0) {
+    if (info->si_pid == to || info->si_pid == watcher.load()) {
+      return;
+    }
     kill(to, signal);
+  }
+  // Whoever waited for it before is told.
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const bool plain = (known[i].sa_flags & SA_SIGINFO) == 0;
+    if (passed_on[i] == signal && plain && known[i].sa_handler != SIG_DFL && known[i].sa_handler != SIG_IGN) {
+      known[i].sa_handler(signal);
+    }
   }
 }
 
@@ -44,31 +55,22 @@ class Signals {
     struct sigaction action {};
     action.sa_sigaction = pass_on;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
-    // Also those that are ignored: the program may have a handler of its own.
+    // Also those that are ignored: the program may have a handler of its own. Of those that a terminal sends,
+    // one that somebody sent to us alone is for the program.
     for (std::size_t i = 0; i < passed_on.size(); ++i) {
-      sigaction(passed_on[i], &action, &before_[i]);
-    }
-    // One that somebody sent to us alone is for the program; one of the terminal it has already.
-    for (std::size_t i = 0; i < shared.size(); ++i) {
-      sigaction(shared[i], &action, &shared_before_[i]);
+      sigaction(passed_on[i], nullptr, &known[i]);
+      sigaction(passed_on[i], &action, nullptr);
     }
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
   ~Signals() { restore(); }
 
-  void restore() const {
+  static void restore() {
     for (std::size_t i = 0; i < passed_on.size(); ++i) {
-      sigaction(passed_on[i], &before_[i], nullptr);
-    }
-    for (std::size_t i = 0; i < shared.size(); ++i) {
-      sigaction(shared[i], &shared_before_[i], nullptr);
+      sigaction(passed_on[i], &known[i], nullptr);
     }
   }
-
- private:
-  std::array<struct sigaction, passed_on.size()> before_ = {};
-  std::array<struct sigaction, shared.size()> shared_before_ = {};
 };
 
 [[noreturn]] void become(const std::vector<std::string>& command,
@@ -123,10 +125,10 @@ void stop_with(pid_t pid) {
   }
 }
 
-int wait_for(pid_t pid, const std::function<void()>& before_stop) {
+int wait_for(pid_t pid, const std::function<void()>& before_stop, rusage& used) {
   int status = 0;
   for (;;) {
-    const pid_t found = waitpid(pid, &status, WUNTRACED);
+    const pid_t found = wait4(pid, &status, WUNTRACED, &used);
     if (found == pid && WIFSTOPPED(status)) {  // so are we, until somebody lets both go on
       if (before_stop) {
         before_stop();
@@ -142,13 +144,8 @@ int wait_for(pid_t pid, const std::function<void()>& before_stop) {
 
 Result<std::string> preload_library() {
   constexpr std::string_view name = "libsluice-preload.so";
-  std::array<char, 4096> program = {};
-  const ssize_t size = readlink("/proc/self/exe", program.data(), program.size() - 1);
-  if (size <= 0) {
-    return fail("cannot tell where this program is, because /proc is not mounted",
-                "mount -t proc proc /proc");
-  }
-  const std::string folder = folder_of(std::string(program.data(), static_cast<std::size_t>(size)));
+  SLUICE_TRY(const std::string program, own_program());
+  const std::string folder = folder_of(program);
   for (const std::string& beside : {folder + "/../lib", folder + "/../" SLUICE_LIBDIR}) {
     const std::string path = fmt::format("{}/{}", beside, name);
     if (sys().access(path.c_str(), R_OK) == 0) {
@@ -215,7 +212,10 @@ Result<Ended> launch(const std::vector<std::string>& command,
   while ((told = read(reading.get(), &number, sizeof number)) < 0 && errno == EINTR) {
   }
   if (attendant == nullptr) {
-    out.status = wait_for(pid, before_stop);
+    constexpr std::uint64_t block = 512;
+    rusage used{};
+    out.status = wait_for(pid, before_stop, used);
+    out.fetched = static_cast<std::uint64_t>(used.ru_inblock) * block;
     pass_nothing_on();
   }
   if (told == sizeof number) {

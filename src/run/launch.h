@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -15,6 +16,9 @@ namespace sluice {
 struct Ended {
   int status = 0;  // as waitpid() gives it
   double seconds = 0;
+  // Bytes that it and the processes it waited for had fetched from storage, as the kernel counts them; none
+  // where an attendant waited.
+  std::uint64_t fetched = 0;
 };
 
 // The library that stands between a program and libc: beside this program, or installed with it.
@@ -38,14 +42,18 @@ class Attendant {
 void pass_nothing_on();
 
 // In this environment and these. Its standard streams are ours, signals that reach us are passed on to it,
-// and those that a terminal sends to both are its own. An error has ENOENT or EACCES where it could not be
-// started. An attendant waits for it instead of us. When the program is stopped, so are we, after
-// `before_stop`.
+// and those that a terminal sends to both are its own; a handler that was there before is called as well. An
+// error has ENOENT or EACCES where it could not be started. An attendant waits for it instead of us. When the
+// program is stopped, so are we, after `before_stop`.
 Result<Ended> launch(const std::vector<std::string>& command,
                      const std::vector<std::pair<std::string, std::string>>& environment,
                      Attendant* attendant = nullptr, const std::function<void()>& before_stop = {});
 
 // What a shell says of it: its exit status, or 128 and the signal.
 int exit_status(const Ended& ended);
+// What programs that start others end with where there is no such status.
+inline constexpr int failed_itself = 125;
+inline constexpr int cannot_run = 126;
+inline constexpr int not_found = 127;
 
 }  // namespace sluice

@@ -27,7 +27,8 @@ constexpr std::chrono::seconds look{1};          // whether anything has been in
 constexpr std::chrono::milliseconds again{100};  // until somebody who has a file open is looked for again
 constexpr int patience = 1000;                   // milliseconds, for somebody who changes its name
 constexpr std::size_t most_helpers = 8;
-constexpr std::size_t enough = 32;  // files for one
+constexpr std::size_t enough = 32;        // files for one
+constexpr std::size_t enough_synced = 2;  // a file system flushes several in the time of one
 
 // They are for the thread that waits for the program.
 void block_signals() {
@@ -71,6 +72,12 @@ std::string find_folder(const std::string& before, const AreaMove& move) {
   return "";
 }
 
+// Its path, also where its folder got another name.
+std::string home_of(const AreaMove& move) {
+  const std::string path = move.path.data();
+  return find_folder(folder_of(path), move) + path.substr(path.rfind('/'));
+}
+
 // Where the link is: somebody else may have given it another name in its folder, or the folder. "" where it
 // is not found, and `gone` where it is surely in none of these.
 std::string find_link(const AreaMove& move, bool& gone) {
@@ -95,17 +102,37 @@ std::string find_link(const AreaMove& move, bool& gone) {
   return "";
 }
 
+// Data of which nobody knows: whoever made it was killed before its link was there. False where there is
+// something in it that has no other name.
+bool remove_unused(const std::string& data) {
+  struct stat found {};
+  return lstat(data.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+         (found.st_size == 0 || found.st_nlink > 1) && unlink(data.c_str()) == 0;
+}
+
 Recovered bring_one(Area& area, AreaMove& move, bool ended) {
   Recovered out = about(move);
   out.outcome = Recovered::Outcome::moved;  // whatever somebody else did with it
   if (!change(move, AreaMove::there, AreaMove::moving)) {
     return out;
   }
+  // Whoever brought it home may have been killed before it could say so.
+  const Moved landed = ended ? end_landing(out.put, home_of(move), move.arrival) : Moved::kept;
+  if (landed == Moved::done) {
+    end_move(area, move);
+    return out;
+  }
+  if (landed == Moved::busy) {
+    change(move, AreaMove::moving, AreaMove::there);
+    out.outcome = Recovered::Outcome::failed;
+    out.why = "somebody has it open there";
+    return out;
+  }
   bool gone = false;
   const std::string found = ended ? find_link(move, gone) : "";
   out.path = found.empty() ? out.path : found;
   std::optional<Naming> naming;  // while it lands, and until that is said
-  const auto moved = move_home(out.put, out.path, is_synced(move), [&] {
+  const auto moved = move_home(out.put, out.path, is_synced(move), move.arrival, [&] {
     naming.emplace(area, out.path, patience);
     return naming->good() && is_link_to(out.path.c_str(), out.put.c_str()) &&
            change(move, AreaMove::moving, AreaMove::landing);
@@ -115,6 +142,7 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
       !change(move, AreaMove::landing, AreaMove::there)) {
     return out;  // the program renamed or removed it meanwhile
   }
+  move.arrival.inode = 0;  // what is at the path from now on is none of ours
   out.outcome = Recovered::Outcome::failed;
   if (!moved && moved.error().number == ENOENT && access(out.put.c_str(), F_OK) != 0 && errno == ENOENT) {
     out.outcome = Recovered::Outcome::moved;  // it came home under another name
@@ -130,6 +158,9 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
     out.why = "its path is not a link to it";  // yet: the program may be renaming its folder
   } else if (!gone) {
     out.why = found.empty() ? "its folder is not where it was" : "its name is being changed";
+  } else if ((move.flags & AreaMove::linked) == 0 && remove_unused(out.put)) {
+    out.outcome = Recovered::Outcome::dropped;
+    end_move(area, move);
   } else {
     // Somebody took the link away: the data is not ours to remove.
     out.outcome = Recovered::Outcome::stays;
@@ -146,6 +177,9 @@ std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all) {
     const Naming all(area, patience);  // what somebody began who was killed
   }
   for (AreaMove& move : area.all_moves()) {
+    if (is_placed(move)) {
+      continue;
+    }
     if (ended && (move.state == AreaMove::landing || move.state == AreaMove::moving)) {
       move.state = AreaMove::there;  // whoever was about to is gone
     }
@@ -164,8 +198,11 @@ std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all) {
     }
   };
   // Several at once: the time is that of the storage.
+  const bool synced =
+      std::any_of(moves.begin(), moves.end(), [](const AreaMove* move) { return is_synced(*move); });
+  const std::size_t wanted = std::min(most_helpers, moves.size() / (synced ? enough_synced : enough));
   std::vector<std::jthread> helpers;
-  for (std::size_t i = 1; i < std::min(most_helpers, moves.size() / enough); ++i) {
+  for (std::size_t i = 1; i < wanted; ++i) {
     helpers.emplace_back([&] {
       block_signals();
       work();
@@ -174,8 +211,9 @@ std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all) {
   work();
   helpers.clear();
   std::erase_if(done, [&](const Recovered& one) {
-    return one.outcome == Recovered::Outcome::moved ? !tell_all
-                                                    : one.outcome == Recovered::Outcome::failed && !ended;
+    const Recovered::Outcome outcome = one.outcome;
+    return outcome == Recovered::Outcome::dropped || (outcome == Recovered::Outcome::moved && !tell_all) ||
+           (outcome == Recovered::Outcome::failed && !ended);
   });
   return done;
 }
@@ -197,15 +235,20 @@ void Mover::wake() {
 }
 
 void Mover::hold(std::uint32_t whole, std::uint32_t generation, UniqueFd fd) {
-  const auto* parts = area_.at<AreaParts>(area_.parts);
-  if (area_.parts == 0 || whole >= parts->wholes.size() || !fd) {
+  auto* parts = area_.at<AreaParts>(area_.parts);
+  if (area_.parts == 0 || whole >= parts->wholes.size()) {
     return;
   }
   const std::lock_guard guard(mutex_);
   if (parts->wholes[whole].generation != generation) {
     return;  // it is together already
   }
-  held_[whole] = {.fd = std::move(fd), .generation = generation};
+  if (fd) {  // else there are too many, and it is looked for by its name
+    held_[whole] = {.fd = std::move(fd), .generation = generation};
+  }
+  parts->wholes[whole].known = 1;
+  work_ = true;  // somebody may have waited for that
+  woken_.notify_one();
 }
 
 std::vector<Recovered> Mover::combine(When when) {

@@ -54,7 +54,9 @@ Result<OwnFolder> OwnFolder::make(const std::string& path) {
 OwnFolder::OwnFolder(OwnFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
 
 OwnFolder::~OwnFolder() {
-  remove_own_folder(path_);
+  if (!path_.empty()) {
+    rmdir(path_.c_str());
+  }
 }
 
 }  // namespace sluice

@@ -25,6 +25,8 @@ class OwnFolder {
   ~OwnFolder();  // removes it, when it is empty
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  // It stays.
+  void keep() { path_.clear(); }
 
  private:
   explicit OwnFolder(std::string path) : path_(std::move(path)) {}

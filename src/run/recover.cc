@@ -20,6 +20,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "pipeline/tell.h"
 #include "pipeline/write_at.h"
 #include "run/combine.h"
 #include "run/lander.h"
@@ -160,12 +161,12 @@ Recovered to_file(Area& area, Buffer& buffer, Recovered out, int fd) {
   return out;
 }
 
-// Whether a run's memory holds something that no process will write any more.
-std::vector<Buffer*> orphans_in(Area& area) {
+// What is kept back by processes that run, or by those that no longer do.
+std::vector<Buffer*> kept_in(Area& area, bool alive) {
   std::vector<Buffer*> out;
   for (Buffer& buffer : area.all_buffers()) {
     if ((buffer.generation & 1) != 0 && buffer.block != 0 && buffer.block <= area.block_count &&
-        buffer.length > 0 && buffer.length <= block_bytes && !is_alive(buffer)) {
+        buffer.length > 0 && buffer.length <= block_bytes && is_alive(buffer) == alive) {
       out.push_back(&buffer);
     }
   }
@@ -187,6 +188,24 @@ void tell_parted(Area& area, std::vector<Recovered>& out) {
   }
 }
 
+// The lock of an area whose run is over. Where another command has it, which recovers what is in it: after
+// that.
+bool take_area(int fd, std::size_t size, bool wait) {
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    return true;
+  }
+  void* memory =
+      wait && size >= sizeof(Area) ? mmap(nullptr, sizeof(Area), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+  if (memory == MAP_FAILED) {
+    return false;
+  }
+  const auto& area = *static_cast<const Area*>(memory);
+  const bool over = area.magic == area_magic && area.version == area_version &&
+                    area.process_space == process_space() && !keeper_lives(area);
+  munmap(memory, sizeof(Area));
+  return over && flock(fd, LOCK_EX) == 0;
+}
+
 }  // namespace
 
 std::string beside_name(const std::string& path, int again) {
@@ -204,7 +223,7 @@ bool is_needed(Area& area) {
   const std::span<Buffer> all = area.all_buffers();
   const std::span<AreaMove> moves = area.all_moves();
   const auto pending = [](const AreaMove& move) {
-    return is_elsewhere(move) || move.state == AreaMove::landing;
+    return !is_placed(move) && (is_elsewhere(move) || move.state == AreaMove::landing);
   };
   const auto* parts = area.at<AreaParts>(area.parts);
   return (area.parts != 0 && parts->live != 0) || is_pending_left(area) ||
@@ -274,6 +293,7 @@ std::string describe(const Recovered& one) {
       return fmt::format("{}: {}; the bytes are in {}", one.bytes == 0 ? quote(one.path) : what, one.why,
                          quote(one.put));
     case Outcome::dropped:
+    case Outcome::lives:
       return fmt::format("{}: {}", what, one.why);
     case Outcome::moved:
       return fmt::format("brought {} home{}{}", quote(one.path), one.why.empty() ? "" : ", but ", one.why);
@@ -315,7 +335,8 @@ std::vector<std::string> describe(const std::vector<Recovered>& all) {
 }
 
 Json recovered_json(const Recovered& one) {
-  constexpr std::array names = {"written", "made", "there", "beside", "dropped", "moved", "stays", "failed"};
+  constexpr std::array names = {"written", "made",  "there", "beside", "dropped",
+                                "moved",   "stays", "lives", "failed"};
   return {{"outcome", names[static_cast<std::size_t>(one.outcome)]},
           {"path", one.path},
           {"put", one.put},
@@ -324,13 +345,14 @@ Json recovered_json(const Recovered& one) {
           {"why", one.why}};
 }
 
-std::vector<Recovered> recover_leftovers(bool look_only) {
+std::vector<Recovered> recover_leftovers(bool look_only, bool wait) {
   std::vector<Recovered> out;
   for (const std::string& path : leftover_areas()) {
     const UniqueFd fd(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     struct stat found {};
     if (!fd || fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid() ||
-        flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        !take_area(fd.get(), static_cast<std::size_t>(found.st_size), wait) || fstat(fd.get(), &found) != 0 ||
+        found.st_nlink == 0) {
       continue;  // somebody's, or the run lives
     }
     const auto size = static_cast<std::size_t>(found.st_size);
@@ -348,7 +370,7 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
       if (!look_only) {
         area.over = 1;  // a program that lives keeps nothing back any more: nobody would look after it
       }
-      for (Buffer* buffer : orphans_in(area)) {
+      for (Buffer* buffer : kept_in(area, false)) {
         if (look_only) {
           out.push_back({.outcome = Outcome::failed,
                          .path = area.head_of(*buffer).path.data(),
@@ -363,8 +385,16 @@ std::vector<Recovered> recover_leftovers(bool look_only) {
           unlock_buffer(*buffer);
         }
       }
+      for (const Buffer* buffer : look_only || wait ? kept_in(area, true) : std::vector<Buffer*>()) {
+        out.push_back({.outcome = Outcome::lives,
+                       .path = area.head_of(*buffer).path.data(),
+                       .put = "",
+                       .offset = buffer->base,
+                       .bytes = buffer->length,
+                       .why = fmt::format("process {} runs and writes them itself", buffer->process)});
+      }
       for (const AreaMove& move : look_only ? area.all_moves() : std::span<AreaMove>()) {
-        if (is_elsewhere(move)) {
+        if (is_elsewhere(move) && !is_placed(move)) {
           out.push_back({.outcome = Outcome::failed,
                          .path = move.path.data(),
                          .put = move.data.data(),

@@ -11,7 +11,7 @@
 namespace sluice {
 
 struct Recovered {
-  enum class Outcome { written, made, there, beside, dropped, moved, stays, failed };
+  enum class Outcome { written, made, there, beside, dropped, moved, stays, lives, failed };
   Outcome outcome = Outcome::failed;
   std::string path;  // of the file
   std::string put;   // where the bytes are now, where that is another place
@@ -38,7 +38,9 @@ std::vector<std::string> describe(const std::vector<Recovered>& all);
 Json recovered_json(const Recovered& one);
 
 // Areas of runs that are over, with something in them that no process will write any more: recovers it, and
-// removes those that nobody needs. With `look_only` it only tells what there is, as `failed`.
-std::vector<Recovered> recover_leftovers(bool look_only = false);
+// removes those that nobody needs. With `look_only` it only tells what there is, as `failed`. With `wait` all
+// of it is done when this returns, also what another command is at. With either it tells, as `lives`, what a
+// process that runs keeps back.
+std::vector<Recovered> recover_leftovers(bool look_only = false, bool wait = false);
 
 }  // namespace sluice

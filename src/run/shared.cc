@@ -28,6 +28,8 @@ namespace {
 
 constexpr const char* folder = "/dev/shm";
 constexpr std::string_view prefix = "sluice-run-";
+constexpr const char* more_room =
+    "remove what nobody needs there, or have more: mount -o remount,size=SIZE /dev/shm, as root";
 
 // Everything behind the header, one after another.
 struct Layout {
@@ -66,6 +68,15 @@ void copy_to(Area* area, std::uint64_t offset, const T& from) {
   }
 }
 
+// The chunks are as memory is that nobody wrote to yet: zeros.
+void name_points(AreaTrace& trace, const std::vector<std::string>& names) {
+  trace.chunk_count = AreaTrace::first_chunks;
+  for (const std::string& name : names) {
+    std::array<char, 32>& row = trace.point_names[trace.points++];
+    row[name.copy(row.data(), row.size() - 1)] = 0;
+  }
+}
+
 // Of "NAME:PARAMETERS".
 std::string_view name_of(std::string_view spec) {
   return spec.substr(0, spec.find(':'));
@@ -87,6 +98,16 @@ bool needs_keeper(const std::vector<std::string>& wanted) {
     const sluice_stage* stage = find_stage(spec);
     return stage != nullptr && std::string_view(stage->state) == "buffers";
   });
+}
+
+std::string cannot_be_left_out(const std::vector<std::string>& wanted) {
+  for (const std::string& spec : wanted) {
+    const sluice_stage* stage = find_stage(spec);
+    if (stage == nullptr || std::string_view(stage->semantics) == "broken") {
+      return fmt::format("stage {}", name_of(spec));
+    }
+  }
+  return "";
 }
 
 std::vector<std::string> leftover_areas() {
@@ -137,8 +158,8 @@ Status check_stages(const std::vector<std::string>& stages_wanted) {
   return {};
 }
 
-Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint64_t memory,
-                                    const std::vector<AreaMount>& mounts) {
+Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, const AreaNeeds& needs) {
+  const std::uint64_t memory = needs.memory;
   std::set<std::vector<std::string>> different;
   for (const Stacked& rule : rules) {
     different.insert(rule.stages);
@@ -157,14 +178,17 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   header.paths = aligned(header.text + layout.text.size());
   header.files = aligned(header.paths + area_paths);
   header.bytes = aligned(header.files + area_files * sizeof(AreaFile));
-  if (memory > 0) {
+  if (memory > 0 || needs.names) {
     header.moves = header.bytes;
-    header.parts = aligned(header.moves + moves_bytes);
+    header.bytes = aligned(header.moves + moves_bytes);
+  }
+  if (memory > 0) {
+    header.parts = header.bytes;
     header.bytes = aligned(header.parts + sizeof(AreaParts));
   }
   std::uint64_t needed = header.bytes;
+  constexpr std::uint64_t page = 4096;
   if (memory > 0) {
-    constexpr std::uint64_t page = 4096;
     header.pending = header.bytes;
     header.buffers = aligned(header.pending + pending_buckets * sizeof(std::uint32_t));
     header.blocks = (header.buffers + area_buffers * sizeof(Buffer) + page - 1) / page * page;
@@ -173,11 +197,17 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
     header.bytes = header.blocks + header.block_count * block_stride;
     needed = header.blocks;
   }
+  const bool traced = !needs.trace_points.empty();
+  if (traced) {
+    header.trace = (header.bytes + page - 1) / page * page;
+    header.bytes = header.trace + AreaTrace::bytes(AreaTrace::most_chunks);
+  }
   SharedArea out;
   // It has no name before it is locked: whoever clears up must not find it then.
   out.fd_ = UniqueFd(sys().open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
   if (!out.fd_ || flock(out.fd_.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Errno().fail(fmt::format("cannot make a file in {}", folder));
+    Error error = Errno().fail(fmt::format("cannot make a file in {}", folder));
+    return error.number == ENOSPC ? std::move(error).advise(more_room) : error;
   }
   // All of it now: a full file system of memory would end the program with SIGBUS later. The limit for files
   // is the user's for their own.
@@ -186,7 +216,11 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   const rlimit raised{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
   setrlimit(RLIMIT_FSIZE, &raised);
   int number = posix_fallocate(out.fd_.get(), 0, static_cast<off_t>(needed));
-  // The blocks get their memory when somebody takes them.
+  if (number == 0 && traced) {
+    number = posix_fallocate(out.fd_.get(), static_cast<off_t>(header.trace),
+                             static_cast<off_t>(AreaTrace::bytes(AreaTrace::first_chunks)));
+  }
+  // The blocks, and further chunks, get their memory when somebody needs them.
   if (number == 0 && ftruncate(out.fd_.get(), static_cast<off_t>(header.bytes)) != 0) {
     number = errno;
   }
@@ -197,7 +231,7 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
                 "raise the limit (ulimit -f), as root where it is a hard one");
   }
   if (number != 0) {
-    return fail(number, fmt::format("no room for {} in {}", human_size(needed), folder));
+    return fail(number, fmt::format("no room for {} in {}", human_size(needed), folder)).advise(more_room);
   }
   void* mapped = mmap(nullptr, header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out.fd_.get(), 0);
   if (mapped == MAP_FAILED) {
@@ -215,6 +249,7 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   out.area_->moves = header.moves;
   out.area_->pending = header.pending;
   out.area_->parts = header.parts;
+  out.area_->trace = header.trace;
   out.area_->buffers = header.buffers;
   out.area_->blocks = header.blocks;
   out.area_->block_count = header.block_count;
@@ -224,7 +259,10 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, std::uint
   for (Buffer& buffer : out.area_->all_buffers()) {
     new (&buffer) Buffer;
   }
-  for (const AreaMount& mount : mounts) {
+  if (traced) {
+    name_points(*new (out.area_->at<void>(header.trace)) AreaTrace, needs.trace_points);
+  }
+  for (const AreaMount& mount : needs.mounts) {
     out.area_->mounts[out.area_->mount_count++] = mount;
   }
   copy_to(out.area_, header.rules, layout.rules);

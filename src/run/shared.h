@@ -21,17 +21,26 @@ struct Stacked {
 Status check_stages(const std::vector<std::string>& stages);
 // Whether any of them leaves something to be done by others than the program.
 bool needs_keeper(const std::vector<std::string>& stages);
+// The first of them without which a program would do other things to its files, such as one that keeps it
+// from writing, or one of the user's own; "" where there is none.
+std::string cannot_be_left_out(const std::vector<std::string>& stages);
 
 // Files of runs that may be over.
 std::vector<std::string> leftover_areas();
 
+// What a run may have to remember.
+struct AreaNeeds {
+  std::uint64_t memory = 0;  // bytes that stages may keep back of files, strictly on `mounts`
+  std::vector<AreaMount> mounts;
+  bool names = false;                     // files may be elsewhere (pipeline/moves.h), also without memory
+  std::vector<std::string> trace_points;  // where in the stacks calls are recorded (pipeline/tracing.h)
+};
+
 class SharedArea {
  public:
   // The first that matches a file counts. The file is in memory, this user's alone, and gone with this
-  // object, except where something is left in it that could not be written. Stages may keep `memory` bytes
-  // back of files, strictly on `mounts`.
-  static Result<SharedArea> make(const std::vector<Stacked>& rules, std::uint64_t memory = 0,
-                                 const std::vector<AreaMount>& mounts = {});
+  // object, except where something is left in it that could not be written.
+  static Result<SharedArea> make(const std::vector<Stacked>& rules, const AreaNeeds& needs = {});
   SharedArea(SharedArea&& other) noexcept;
   SharedArea& operator=(SharedArea&&) = delete;
   SharedArea(const SharedArea&) = delete;

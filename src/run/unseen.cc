@@ -20,7 +20,7 @@ constexpr std::array<FateText, fates> texts = {{
     {"unloaded", "started without LD_PRELOAD",
      "keep LD_PRELOAD and SLUICE_RUN in its environment (env -i and the like remove them), and libc glibc"},
     {"inline", "system calls without libc's functions",
-     "let it call read(), write() and so on of libc instead of syscall() or instructions of its own"},
+     "let it call read(), write() and so on of libc, or syscall(), instead of instructions of its own"},
     {"io_uring", "io_uring",
      "turn io_uring off in the program, as most that use it can: it calls libc then (requests on sockets "
      "count here, too)"},
@@ -67,7 +67,8 @@ Fate fate_of(const Image& image, const SeenCall& call) {
   if (call.kind == CallKind::map) {
     return Fate::mapped;
   }
-  if (call.whose != Whose::libc) {
+  // By number, because libc has no function for it, is how we make some ourselves.
+  if (call.whose != Whose::libc && !(call.whose == Whose::plain_call && call.marked)) {
     return image.go && call.whose == Whose::program ? Fate::go : Fate::inlined;
   }
   if (call.marked) {

@@ -15,6 +15,8 @@ TEST(Unseen, WhatAStageMarkedWasSeen) {
   // A mark is of the libc function that it precedes, not of what a signal's handler does meanwhile.
   EXPECT_EQ(fate_of(usual, {.kind = CallKind::write, .whose = Whose::program, .marked = true}),
             Fate::inlined);
+  EXPECT_EQ(fate_of(usual, {.kind = CallKind::open, .whose = Whose::plain_call, .marked = true}), Fate::seen);
+  EXPECT_EQ(fate_of(usual, {.kind = CallKind::open, .whose = Whose::plain_call}), Fate::inlined);
 }
 
 TEST(Unseen, WhatLibcAndItsLoaderReadIsTheirOwn) {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -17,6 +18,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -651,9 +653,103 @@ void passed_to_another() {
     std::memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof got);
     TELL(write(got, "passed ", 7));
   });
-  TELL(write(fd, "last", 4));
-  TELL(close(fd));
+  // The same in a batch of messages.
+  const int other = opened("b", O_RDWR | O_CREAT);
+  TELL(write(other, "first ", 6));
+  message.msg_controllen = sizeof control;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &other, sizeof other);
+  mmsghdr batch{.msg_hdr = message, .msg_len = 0};
+  TELL(sendmmsg(ends[0], &batch, 1, 0));
+  TELL(write(other, "second ", 7));
+  in_child([&] {
+    message.msg_controllen = sizeof control;
+    recvmsg(ends[1], &message, 0);
+    int got = -1;
+    std::memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof got);
+    TELL(write(got, "passed ", 7));
+  });
+  for (const int one : {fd, other}) {
+    TELL(write(one, "last", 4));
+    TELL(close(one));
+  }
   show_file("a");
+  show_file("b");
+}
+
+// Calls by their number, as libuv makes them, among those of libc's functions.
+void by_number() {
+  const int fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "a", O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+  for (int i = 0; i < 100; ++i) {
+    TELL(i % 2 == 0 ? write(fd, "of libc ", 8) : syscall(SYS_write, fd, "by number ", 10L));
+  }
+  struct statx found {};
+  TELL(syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &found));
+  say("  %llu bytes", static_cast<unsigned long long>(found.stx_size));
+  TELL(write(fd, "more", 4));
+  TELL(syscall(SYS_statx, AT_FDCWD, "a", 0, STATX_BASIC_STATS, &found));
+  say("  %llu bytes", static_cast<unsigned long long>(found.stx_size));
+  char bytes[20] = "";
+  TELL(pwrite(fd, "some", 4, 900));
+  TELL(syscall(SYS_pread64, fd, bytes, 10L, 898L));
+  say("  %.10s", bytes);
+  TELL(syscall(SYS_lseek, fd, 3L, SEEK_SET));
+  TELL(write(fd, "three", 5));
+  std::fflush(stdout);
+  const int both = opened("both", O_RDWR | O_CREAT);
+  TELL(write(both, "before", 6));
+  const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L));
+  if (child == 0) {
+    TELL(write(fd, " of a child", 11));
+    TELL(write(both, " of a child", 11));
+    syscall(SYS_exit_group, 3L);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  say("  child ended with %d", status);
+  for (const int one : {fd, both}) {
+    TELL(write(one, " and after it", 13));
+  }
+  TELL(close(both));
+  show_file("both");
+  // Its number is another's at once, whom nothing of it concerns.
+  TELL(syscall(SYS_close, fd));
+  int ends[2];
+  TELL(pipe(ends));
+  TELL(write(ends[1], "to a pipe", 9));
+  TELL(read(ends[0], bytes, sizeof bytes));
+  show_file("a");
+  const int made = opened("b", O_WRONLY | O_CREAT);
+  TELL(write(made, "copied", 6));
+  TELL(close(made));
+  open_how how{};
+  how.flags = O_RDWR;
+  const int from = static_cast<int>(syscall(SYS_openat2, AT_FDCWD, "b", &how, sizeof how));
+  const int to = opened("c", O_RDWR | O_CREAT);
+  TELL(syscall(SYS_copy_file_range, from, nullptr, to, nullptr, 100L, 0L));
+  TELL(syscall(SYS_copy_file_range, from, nullptr, to, nullptr, 100L, 0L));
+  TELL(write(from, " and more", 9));
+  const int again = static_cast<int>(syscall(SYS_openat2, AT_FDCWD, "b", &how, sizeof how));
+  TELL(read(again, bytes, sizeof bytes));
+  for (const int one : {from, to, again}) {
+    TELL(syscall(SYS_close, one));
+  }
+  show_file("b");
+  show_file("c");
+  TELL(syscall(SYS_renameat2, AT_FDCWD, "b", AT_FDCWD, "d", 0L));
+  TELL(syscall(SYS_unlinkat, AT_FDCWD, "c", 0L));
+  TELL(syscall(SYS_openat, AT_FDCWD, "c", O_RDONLY));
+  show_file("d");
+  const int last = opened("e", O_WRONLY | O_CREAT);
+  TELL(write(last, "handle", 6));
+  struct {
+    file_handle head;
+    char bytes[128];
+  } handle{};
+  handle.head.handle_bytes = sizeof handle.bytes;
+  int mount = 0;
+  TELL(close(last));
+  TELL(name_to_handle_at(AT_FDCWD, "e", &handle.head, &mount, 0));
 }
 
 void stdio() {
@@ -914,6 +1010,153 @@ void bad_memory() {
   show_file("a");
 }
 
+void write_text(const char* path, const char* text) {
+  const int fd = opened(path, O_WRONLY | O_CREAT);
+  TELL(write(fd, text, std::strlen(text)));
+  TELL(close(fd));
+}
+
+// Two names change places: new files, open ones, one that was there, folders.
+void exchanged() {
+  TELL(mkdir("folder", 0755));
+  const int a = opened("a", O_RDWR | O_CREAT);
+  TELL(write(a, "of a", 4));
+  write_text("b", "of b, longer");
+  const auto exchange = [](const char* one, const char* other, unsigned flags = RENAME_EXCHANGE) {
+    return renameat2(AT_FDCWD, one, AT_FDCWD, other, flags);
+  };
+  TELL(exchange("a", "b"));
+  TELL(write(a, " and more", 9));
+  show_file("a");
+  show_file("b");
+  TELL(exchange("b", "b"));
+  TELL(exchange("a", "nothing"));
+  TELL(exchange("nothing", "a"));
+  TELL(exchange("a", "b", RENAME_EXCHANGE | RENAME_NOREPLACE));
+  TELL(exchange("a", "folder/none"));
+  TELL(rename("b", "folder/c"));
+  write_text("d", "of d");
+  TELL(exchange("folder/c", "d"));
+  TELL(exchange("a", "folder/c"));
+  for (const char* name : {"a", "d", "folder/c"}) {
+    show_file(name);
+  }
+  TELL(symlink("a", "link"));
+  TELL(exchange("link", "a"));
+  show_file("link");
+  TELL(exchange("link", "a"));
+  TELL(exchange("d", "folder"));
+  show_file("folder");
+  show_file("d/c");
+  write_text("folder", "written again");
+  TELL(exchange("d", "folder"));
+  show_file("d");
+  TELL(close(a));
+  TELL(unlink("d"));
+  show_file("d");
+  show_file("a");
+  show_file("folder/c");
+}
+
+// What is a file cannot be a folder, wherever it is just now.
+void not_a_folder() {
+  struct stat found {};
+  char text[8];
+  const auto make = [] {
+    unlink("a");
+    const int fd = open("a", O_WRONLY | O_CREAT, 0644);
+    if (write(fd, "text", 4) != 4 || close(fd) != 0) _exit(8);
+  };
+  make();
+  opened("a/x", O_RDONLY);
+  make();
+  opened("a/x", O_WRONLY | O_CREAT);
+  make();
+  opened("a/x/y", O_WRONLY | O_CREAT | O_EXCL);
+  make();
+  opened("a/", O_RDONLY);
+  make();
+  opened("a/..", O_RDONLY);
+  make();
+  say("  fopen %s", std::fopen("a/x", "w") == nullptr ? strerrorname_np(errno) : "yes");
+  make();
+  TELL(stat("a/x", &found));
+  make();
+  TELL(lstat("a/x", &found));
+  make();
+  TELL(access("a/x", F_OK));
+  make();
+  TELL(unlink("a/x"));
+  make();
+  TELL(rename("a/x", "b"));
+  make();
+  TELL(rename("a", "a/x"));
+  make();
+  TELL(mkdir("a/x", 0755));
+  make();
+  TELL(rmdir("a/x"));
+  make();
+  TELL(symlink("b", "a/x"));
+  make();
+  TELL(link("a/x", "b"));
+  make();
+  TELL(readlink("a/x", text, sizeof text));
+  make();
+  TELL(truncate("a/x", 1));
+  make();
+  TELL(chmod("a/x", 0600));
+  make();
+  TELL(chdir("a"));
+  opened("none/x", O_WRONLY | O_CREAT);
+  show_file("a");
+}
+
+// The ways that openat2() may forbid to a path, of files that are new, of open ones, and of links to folders.
+void resolved() {
+  TELL(mkdir("folder", 0755));
+  TELL(symlink("folder", "way"));
+  write_text("a", "text");
+  const int b = opened("b", O_WRONLY | O_CREAT);
+  const int c = opened("folder/c", O_WRONLY | O_CREAT);
+  TELL(write(b, "of b", 4));
+  TELL(write(c, "below", 5));
+  const int here = open(".", O_RDONLY | O_DIRECTORY);
+  for (const int resolve : {0, RESOLVE_BENEATH, RESOLVE_IN_ROOT, RESOLVE_NO_SYMLINKS,
+                            RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV, RESOLVE_NO_MAGICLINKS}) {
+    for (const char* path : {"a", "b", "folder/c", "folder/../b", "way/c", "../a", "none"}) {
+      for (const int flags : {O_RDONLY, O_RDWR, O_RDONLY | O_NOFOLLOW, O_RDWR | O_CREAT,
+                              O_WRONLY | O_CREAT | O_EXCL, O_RDONLY | O_DIRECTORY, O_PATH}) {
+        open_how how{};
+        how.flags = static_cast<std::uint64_t>(flags);
+        how.mode = (flags & O_CREAT) != 0 ? 0644 : 0;
+        how.resolve = static_cast<std::uint64_t>(resolve);
+        const int fd = static_cast<int>(syscall(SYS_openat2, here, path, &how, sizeof how));
+        const int number = errno;
+        char bytes[20] = {};
+        const ssize_t got = fd < 0 || (flags & O_PATH) != 0 ? 0 : read(fd, bytes, sizeof bytes);
+        say("  %s %o %d: %s %zd %s", path, static_cast<unsigned>(flags), resolve,
+            fd >= 0 ? "yes" : strerrorname_np(number), got, bytes);
+        if (fd >= 0) {
+          close(fd);
+        }
+        unlink("none");
+        unlink("../a");
+      }
+    }
+  }
+  open_how how{};
+  how.flags = O_RDWR | O_TRUNC;
+  how.resolve = RESOLVE_BENEATH;
+  const int fd = static_cast<int>(syscall(SYS_openat2, here, "b", &how, sizeof how));
+  TELL(write(fd, "by another", 10));
+  TELL(close(fd));
+  TELL(write(b, "!", 1));
+  TELL(close(b));
+  TELL(close(c));
+  show_file("b");
+  show_file("folder/c");
+}
+
 const std::vector<std::pair<const char*, void (*)()>> scenarios = {
     {"write-and-read", write_and_read},
     {"own-writes-are-seen", own_writes_are_seen},
@@ -930,6 +1173,9 @@ const std::vector<std::pair<const char*, void (*)()>> scenarios = {
     {"holes", holes},
     {"names", names},
     {"relative", relative},
+    {"exchanged", exchanged},
+    {"not-a-folder", not_a_folder},
+    {"resolved", resolved},
     {"children", children},
     {"mapped", mapped},
     {"copies", copies},
@@ -937,6 +1183,7 @@ const std::vector<std::pair<const char*, void (*)()>> scenarios = {
     {"flags", flags},
     {"limits", limits},
     {"passed-to-another", passed_to_another},
+    {"by-number", by_number},
     {"stdio", stdio},
     {"streams", streams},
     {"left-open-at-exit", left_open_at_exit},

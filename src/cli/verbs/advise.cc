@@ -31,8 +31,9 @@ constexpr Option streams = {.name = "streams",
                             .argument = "N",
                             .range = "1..1024",
                             .help = "so many programs or threads at once, each as described; without it one"};
-constexpr std::array rows = {&option_rules,   &option_sigdef,  &option_path,  &io, &streams, &explain, &chart,
-                             &option_timeout, &option_catalog, &option_system};
+constexpr std::array rows = {
+    &option_rules,   &option_sigdef,  &option_path,        &io,           &streams, &explain, &chart,
+    &option_timeout, &option_catalog, &option_corrections, &option_system};
 
 constexpr std::array examples = {
     Example{"sluice advise 'persist sequential size-per-IO(16MB) totalsize(6GB)'",
@@ -122,8 +123,10 @@ extern const Verb verb_advise = {
         "size, "
         "either configured in sluice.toml or defaults of the kind of device. A profile is stale, and not "
         "used, "
-        "when kernel, file system, mount options, device or scheduler have changed since. --explain shows "
-        "both "
+        "when kernel, file system, mount options, device or scheduler have changed since. Either is "
+        "corrected "
+        "by what programs took there under `sluice run`: SOURCE is then `learned`. --explain shows "
+        "all "
         "ways. LOW and HIGH say how far the truth may be off. What the intent leaves unsaid is assumed and "
         "shown. Exit status 1 means that no place can take the data.",
     .options = rows,

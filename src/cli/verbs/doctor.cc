@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "base/log.h"
-#include "base/sys.h"
+#include "base/terminal.h"
 #include "cli/json_file.h"
 #include "cli/verb.h"
 #include "run/doctor.h"
@@ -21,10 +21,6 @@ constexpr std::array examples = {
     Example{"sluice doctor -- ./simulation --steps 10", "Would stages see all of its I/O?"},
     Example{"sluice doctor --json=report.json -- make", "The same of every program that make starts."},
 };
-
-constexpr int failed_itself = 125;
-constexpr int cannot_run = 126;
-constexpr int not_found = 127;
 
 Result<Output> run(const Context& context) {
   SLUICE_TRY(const JsonFile json_to, JsonFile::open(context.options.text("json")));
@@ -47,8 +43,7 @@ Result<Output> run(const Context& context) {
     return out;
   }
   const Diagnosis diagnosis{.tallies = trace->tallies(), .unmanaged = shared.area().unmanaged};
-  const std::string text = diagnosis_text(diagnosis, style_of(STDERR_FILENO, ColourChoice::automatic));
-  [[maybe_unused]] const ssize_t told = sys().write(STDERR_FILENO, text.data(), text.size());
+  tell(diagnosis_text(diagnosis, style_of(STDERR_FILENO, ColourChoice::automatic)));
   bool lacking = false;  // the report is not where it belongs
   if (json_to) {
     Json json = diagnosis_json(diagnosis);

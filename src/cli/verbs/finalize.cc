@@ -54,10 +54,16 @@ class Worker {
       yield_to_others();
     }
     for (std::size_t i = next_++; i < paths_.size(); i = next_++) {
+      // What does not answer keeps nobody else waiting.
+      if (const Status reached = check_answers(context_, catalog, paths_[i]); !reached) {
+        all_[i] = settled(paths_[i], reached.error());
+        continue;
+      }
       if (when_idle) {
         wait_until_idle({folder_of(absolute(paths_[i], current_folder())), paths_[i]});
       }
-      all_[i] = settled(paths_[i], bring_back(catalog, paths_[i], WithoutLink::keep, pace_.go_on()));
+      all_[i] = settled(
+          paths_[i], bring_back(catalog, paths_[i], WithoutLink::keep, by_places(context_), pace_.go_on()));
     }
   }
 
@@ -84,9 +90,6 @@ Result<std::vector<std::string>> wanted(const Context& context, Catalog& catalog
       return bad_input(fmt::format("no path is named, and {} are placed", out.size()),
                        "name paths, or give --all");
     }
-  }
-  for (const std::string& path : out) {
-    SLUICE_CHECK(check_answers(context, catalog, path));
   }
   return out;
 }
@@ -145,7 +148,8 @@ extern const Verb verb_finalize = {
         "is. "
         "Whatever is killed, the data is whole in one place or the other, and the next command finishes "
         "it.\n\n"
-        "Exit status: 1 where something could not be brought home; it is where it was then.",
+        "Exit status: 1 where something could not be brought home; it is where it was then, or was lost with "
+        "a place that forgets.",
     .options = rows,
     .examples = examples,
     .run = run,

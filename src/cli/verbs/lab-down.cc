@@ -17,10 +17,6 @@ constexpr std::array examples = {
     Example{"sluice lab down disk", "Only that device, with what was mounted on it."},
 };
 
-std::string plural(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 Result<Output> run(const Context& context) {
   const std::string folder = lab::lab_folder(context.options);
   const auto& operands = context.options.operands();

@@ -18,8 +18,8 @@ constexpr Option option_adopt = {.name = "adopt",
                                  .help = "move what is at PATH, a file or a whole folder, and link to it"};
 constexpr Option option_folder = {.name = "folder", .help = "PATH will be a folder: an empty one is made"};
 constexpr Option option_explain = {.name = "explain", .help = "show the plan and the arithmetic behind it"};
-constexpr std::array rows = {&option_adopt,   &option_folder,  &option_rules,  &option_sigdef,
-                             &option_explain, &option_timeout, &option_catalog};
+constexpr std::array rows = {&option_adopt,   &option_folder,  &option_rules,   &option_sigdef,
+                             &option_explain, &option_timeout, &option_catalog, &option_corrections};
 
 constexpr std::array examples = {
     Example{"sluice place out.dat 'temp sequential write totalsize(20G)'",

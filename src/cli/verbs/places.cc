@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/corrections.h"
 #include "cli/place_input.h"
 #include "places/place_json.h"
 
@@ -13,15 +14,26 @@ namespace {
 constexpr Option all = {
     .name = "all", .letter = 'a', .help = "list also the mounts that are no place, and why"};
 constexpr Option explain = {.name = "explain", .help = "show every trait and where it came from"};
-constexpr std::array rows = {&all, &explain, &option_timeout, &option_catalog, &option_system};
+constexpr Option forget = {
+    .name = "forget",
+    .help = "drop what runs have taught of the named places: their forecasts are corrected no more"};
+constexpr std::array rows = {
+    &all, &explain, &forget, &option_timeout, &option_catalog, &option_corrections, &option_system};
 
 constexpr std::array examples = {
     Example{"sluice places", "A table of the storage this machine sees."},
     Example{"sluice places --explain root", "Every trait of the place called root, and who says so."},
+    Example{"sluice places --forget root", "What programs took there before does not count any more."},
     Example{"sluice places --json | jq '.places[].name'", "For programs."},
 };
 
-std::string note_of(const Place& place) {
+// "" where its forecasts are not corrected.
+std::string corrections_of(const Storage& storage, const Place& place) {
+  const Evidence* evidence = evidence_of(storage, place);
+  return evidence == nullptr ? "" : print(evidence->corrections);
+}
+
+std::string note_of(const Storage& storage, const Place& place) {
   if (place.reach != Reach::reachable) {
     return fmt::format("{}: {}", print(place.reach), place.reach_note);
   }
@@ -37,6 +49,9 @@ std::string note_of(const Place& place) {
   if (place.promised > 0) {
     notes.push_back(fmt::format("{} promised", human_size(place.promised)));
   }
+  if (const std::string text = corrections_of(storage, place); !text.empty()) {
+    notes.push_back(fmt::format("forecasts corrected: {}", text));
+  }
   return join(notes, ", ");
 }
 
@@ -44,7 +59,7 @@ std::string or_unknown(const Trait<std::uint64_t>& trait) {
   return trait ? human_size(*trait) : "?";
 }
 
-std::string table_text(const std::vector<Place>& places, const Style& style) {
+std::string table_text(const Storage& storage, const Style& style) {
   Table table({{.title = "PLACE", .shrink = Shrink::middle},
                {.title = "PATH", .shrink = Shrink::middle},
                {.title = "TYPE", .shrink = Shrink::end},
@@ -55,22 +70,23 @@ std::string table_text(const std::vector<Place>& places, const Style& style) {
                {.title = "KEEPS"},
                {.title = "SEEN BY", .drop = 5},
                {.title = "NOTE", .shrink = Shrink::end, .drop = 2}});
-  for (const Place& place : places) {
-    table.add({place.name, escape(place.path), escape(place.filesystem),
-               std::string(print(place.media.value_or(Media::unknown))),
-               place.layout ? print(*place.layout) : "?", or_unknown(place.capacity), or_unknown(place.free),
-               !place.is_volatile   ? "?"
-               : *place.is_volatile ? "volatile"
-                                    : "persistent",
-               place.global.value_or(false) ? "all machines" : "this machine", escape(note_of(place))},
-              place.reach == Reach::reachable ? Colour::plain : Colour::red);
+  for (const Place& place : storage.found.places) {
+    table.add(
+        {place.name, escape(place.path), escape(place.filesystem),
+         std::string(print(place.media.value_or(Media::unknown))), place.layout ? print(*place.layout) : "?",
+         or_unknown(place.capacity), or_unknown(place.free),
+         !place.is_volatile   ? "?"
+         : *place.is_volatile ? "volatile"
+                              : "persistent",
+         place.global.value_or(false) ? "all machines" : "this machine", escape(note_of(storage, place))},
+        place.reach == Reach::reachable ? Colour::plain : Colour::red);
   }
   return table.print(style);
 }
 
-std::string explained(const std::vector<Place>& places, const Style& style) {
+std::string explained(const Storage& storage, const Style& style) {
   std::string out;
-  for (const Place& place : places) {
+  for (const Place& place : storage.found.places) {
     out += fmt::format("{}{}  {} on {}\n", out.empty() ? "" : "\n", style.paint(Colour::bold, place.name),
                        escape(place.filesystem), escape(place.mount));
     Table table({{.title = "TRAIT"},
@@ -82,7 +98,17 @@ std::string explained(const std::vector<Place>& places, const Style& style) {
                  row.value.empty() ? "" : std::string(print(row.source)), escape(row.detail)});
     }
     out += table.print(style);
+    if (const std::string text = corrections_of(storage, place); !text.empty()) {
+      out += fmt::format("forecasts corrected by what programs took: {}\n", text);
+    }
   }
+  return out;
+}
+
+Json place_json(const Storage& storage, const Place& place) {
+  Json out = to_json(place);
+  const Evidence* evidence = evidence_of(storage, place);
+  out["corrections"] = evidence == nullptr ? Json::array() : to_json(evidence->corrections);
   return out;
 }
 
@@ -102,26 +128,30 @@ Result<Output> run(const Context& context) {
   if (!context.options.operands().empty()) {
     SLUICE_CHECK(keep_named(found.places, context.options.operands()));
   }
+  if (context.options.flag("forget")) {
+    SLUICE_CHECK(forget_corrections(context, storage));
+  }
   Output out;
   if (context.json) {
     // A row a line, each written as soon as it is made: a tree of a thousand places costs more than the rest.
-    const auto in_rows = [](const auto& list) {
+    const auto in_rows = [](const auto& list, auto&& json_of) {
       std::string text;
       for (const auto& row : list) {
         text += text.empty() ? "\n" : ",\n";
-        text += write_json(to_json(row));
+        text += write_json(json_of(row));
       }
       return text;
     };
     out.text = "{\"places\": [";
-    out.text += in_rows(found.places);
+    out.text += in_rows(found.places, [&](const Place& place) { return place_json(storage, place); });
     out.text += "\n],\n\"skipped\": [";
-    out.text += in_rows(context.options.flag("all") ? found.skipped : std::vector<Skipped>{});
+    out.text += in_rows(context.options.flag("all") ? found.skipped : std::vector<Skipped>{},
+                        [](const Skipped& skipped) { return to_json(skipped); });
     out.text += "\n]}\n";
     return out;
   }
-  out.text = context.options.flag("explain") ? explained(found.places, context.style)
-                                             : table_text(found.places, context.style);
+  out.text = context.options.flag("explain") ? explained(storage, context.style)
+                                             : table_text(storage, context.style);
   if (context.options.flag("all") && !found.skipped.empty()) {
     Table table({{.title = "NO PLACE", .shrink = Shrink::middle},
                  {.title = "TYPE"},
@@ -152,7 +182,9 @@ extern const Verb verb_places = {
         "  labels = [\"archive\"]\n\n"
         "A mount that hangs or denies access is listed as such and keeps nobody waiting. What was seen is "
         "remembered "
-        "in the catalog, so that a place that does not answer is still known.",
+        "in the catalog, so that a place that does not answer is still known.\n\n"
+        "Where programs that ran under `sluice run` took longer or shorter than was forecast, the forecasts "
+        "of that place are corrected, and NOTE says by which factor of the time and by how many runs.",
     .options = rows,
     .examples = examples,
     .sections = nullptr,

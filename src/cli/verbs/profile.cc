@@ -257,8 +257,8 @@ bool is_shown(const Profile& profile, std::uint64_t size) {
 std::string text_of(const Profile& profile, const Style& style) {
   Json json = profile_json(profile);
   std::string out = fmt::format(
-      "{} in {}, {} requests in {}, {}\n", escape(profile.place), escape(profile.path), profile.requests,
-      human_duration(profile.seconds),
+      "{} in {}, {} in {}, {}\n", escape(profile.place), escape(profile.path),
+      plural(profile.requests, "request"), human_duration(profile.seconds),
       profile.sure ? fmt::format("sure within {:g} %", 100 * profile.bound)
                    : fmt::format("not sure within {:g} % yet: --refine adds to it", 100 * profile.bound));
   out += fmt::format("page cache {}: {}\n", profile.cache.state, profile.cache.why);

@@ -32,7 +32,7 @@ Status check_folder(const std::string& folder) {
 
 Result<Output> run(const Context& context) {
   const bool look_only = context.options.flag("dry-run");
-  std::vector<Recovered> all = recover_leftovers(look_only);
+  std::vector<Recovered> all = recover_leftovers(look_only, !look_only);
   for (const std::string& folder : context.options.operands()) {
     SLUICE_CHECK(check_folder(folder));
     for (Recovered& one : combine_logs(folder, look_only)) {
@@ -46,7 +46,9 @@ Result<Output> run(const Context& context) {
   }
   for (const Recovered& one : all) {
     if (look_only) {
-      out.text += fmt::format("{} bytes of {} at offset {}\n", one.bytes, escape(one.path), one.offset);
+      out.text += one.outcome == Recovered::Outcome::lives
+                      ? describe(one) + "\n"
+                      : fmt::format("{} bytes of {} at offset {}\n", one.bytes, escape(one.path), one.offset);
     }
     list.push_back(recovered_json(one));
   }
@@ -77,11 +79,15 @@ extern const Verb verb_recover = {
         "belong to and has not been changed since (its handle, size, mtime and ctime are as they were); else "
         "beside it, as NAME.sluice-recovered, which holds the bytes alone. What belongs to a file that was "
         "removed is dropped. Newer data is never written over.\n\n"
-        "Every other command of Sluice does the same when it starts. What the memory of a machine held is "
+        "Every other command of Sluice does the same when it starts; where one is at it, this waits for it. "
+        "What the memory of a machine held is "
         "gone "
         "when it is switched off; what a program had synced of a file that is in parts (`rewrite` with "
         "combine=yes) "
         "is then in the folder of the parts: name it, and they are brought together.\n\n"
+        "A program that still runs writes by itself what it keeps back; that is said. A file of `rewrite` "
+        "that "
+        "it has open comes home when it has ended and this is called again.\n\n"
         "Exit status: 1 where something could not be written; it is kept then.",
     .options = rows,
     .examples = examples,

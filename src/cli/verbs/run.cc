@@ -8,12 +8,14 @@
 
 #include "base/files.h"
 #include "base/log.h"
-#include "base/sys.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/intent_input.h"
 #include "cli/json_file.h"
 #include "cli/predict.h"
+#include "cli/remember_run.h"
+#include "cli/run_placed.h"
 #include "cli/run_plan.h"
 #include "cli/verb.h"
 #include "run/account.h"
@@ -21,6 +23,7 @@
 #include "run/launch.h"
 #include "run/mounts.h"
 #include "run/shared.h"
+#include "run/tracer.h"
 
 namespace sluice {
 namespace {
@@ -59,8 +62,30 @@ constexpr Option option_memory = {.name = "memory",
                                   .range = "1M..1G",
                                   .fallback = "64M",
                                   .help = "how much stages may keep back of all files together, in memory"};
-constexpr std::array rows = {&option_rules,  &option_plan,  &option_explain, &option_stage,  &option_files,
-                             &option_memory, &option_quiet, &option_timeout, &option_catalog};
+constexpr Option option_trace = {.name = "trace",
+                                 .type = OptionType::text,
+                                 .argument = "FILE",
+                                 .help =
+                                     "record every call in this file, which must not be there yet; `sluice "
+                                     "trace` looks into it"};
+constexpr Option option_hash = {.name = "hash-paths",
+                                .type = OptionType::flag,
+                                .help = "with --trace: no path is recorded, only what tells them apart"};
+constexpr Option option_sites = {
+    .name = "sites",
+    .type = OptionType::flag,
+    .help =
+        "with --trace: record from where in the program each file is opened, for "
+        "`sluice learn --as pragmas`"};
+constexpr Option option_managed = {
+    .name = "only-managed",
+    .type = OptionType::flag,
+    .help =
+        "do not run the command where there is no memory to manage its files with; it runs natively else"};
+constexpr std::array rows = {&option_rules,   &option_plan,       &option_explain, &option_stage,
+                             &option_files,   &option_trace,      &option_hash,    &option_sites,
+                             &option_memory,  &option_managed,    &option_quiet,   &option_timeout,
+                             &option_catalog, &option_corrections};
 
 constexpr std::array examples = {
     Example{"sluice run -- tar cf /tmp/etc.tar /etc", "What tar reads and writes, file by file."},
@@ -74,20 +99,12 @@ constexpr std::array examples = {
             "Does the program notice that the disk is full?"},
 };
 
-constexpr int failed_itself = 125;
-constexpr int cannot_run = 126;
-constexpr int not_found = 127;
-
 std::vector<std::string> texts(const Options& options, std::string_view name) {
   std::vector<std::string> out;
   for (const Options::Value& value : options.all(name)) {
     out.push_back(value.text);
   }
   return out;
-}
-
-void tell(const std::string& text) {
-  [[maybe_unused]] const ssize_t told = sys().write(STDERR_FILENO, text.data(), text.size());
 }
 
 // A glob that is not absolute is relative to where we are, whatever that folder is called.
@@ -140,6 +157,48 @@ Result<std::vector<Stacked>> stacks_of_rules(const Rules& rules, const RunPlan& 
   return out;
 }
 
+// Names of the places in stacks at which calls are recorded; each stack has one at least.
+Result<std::vector<std::string>> trace_points(const Options& options, std::vector<Stacked>& rules) {
+  constexpr std::string_view stage = "trace";
+  constexpr std::string_view parameter = ":point=";
+  const bool traced = options.given("trace");
+  std::vector<std::string> out;
+  if (options.flag("hash-paths") && !traced) {
+    return bad_input("--hash-paths is about a trace, and there is none", "give --trace FILE, too");
+  }
+  if (options.flag("sites") && !traced) {
+    return bad_input("--sites is about a trace, and there is none", "give --trace FILE, too");
+  }
+  if (options.flag("sites") && options.flag("hash-paths")) {
+    return bad_input("--sites records the paths of programs and libraries, and --hash-paths no path",
+                     "leave one of them out");
+  }
+  for (Stacked& rule : rules) {
+    const auto is_trace = [&](const std::string& spec) { return spec.substr(0, spec.find(':')) == stage; };
+    if (traced && std::none_of(rule.stages.begin(), rule.stages.end(), is_trace)) {
+      rule.stages.insert(rule.stages.begin(), std::string(stage));
+    }
+    for (const std::string& spec : rule.stages) {
+      if (!is_trace(spec)) {
+        continue;
+      }
+      if (!traced) {
+        return bad_input("stage trace records calls, and there is no file for them", "give --trace FILE");
+      }
+      const std::size_t at = spec.find(parameter);
+      std::string name = at == std::string::npos ? "program" : spec.substr(at + parameter.size());
+      if (std::find(out.begin(), out.end(), name) == out.end()) {
+        out.push_back(std::move(name));
+      }
+    }
+  }
+  if (out.size() > AreaTrace::most_points) {
+    return bad_input(fmt::format("{} different points in a trace are too many", out.size()),
+                     fmt::format("there may be {}", AreaTrace::most_points));
+  }
+  return out;
+}
+
 // Rules that can have no effect here are a mistake.
 Status check_rules(const Options& options, const Rules& rules) {
   const bool plan = options.flag("plan");
@@ -163,6 +222,46 @@ Status check_rules(const Options& options, const Rules& rules) {
   return {};
 }
 
+Output not_started(const Error& why) {
+  log::error("run: {}", why.text());
+  Output out;
+  out.status = why.number == ENOENT ? not_found : cannot_run;
+  return out;
+}
+
+// The command without Sluice's part, which failed (promise 2). Not where the stages were to keep it from its
+// files, or where what they see is all that was asked for.
+Result<Output> run_natively(const Context& context, const std::vector<Stacked>& rules,
+                            const JsonFile& json_to, Json account, Error why) {
+  std::string needed = context.options.given("trace") ? "--trace" : "";
+  for (const Stacked& rule : rules) {
+    needed = needed.empty() ? cannot_be_left_out(rule.stages) : needed;
+  }
+  if (why.usage || context.options.flag("only-managed")) {
+    return why;
+  }
+  if (!needed.empty()) {
+    return std::move(why).within(
+        fmt::format("the command was not run, as {} cannot be done without", needed));
+  }
+  log::warn("run: nothing is managed, and the command runs natively: {}", why.text());
+  const auto ended = launch(context.options.operands(), {});
+  if (!ended) {
+    return not_started(ended.error());
+  }
+  Output out;
+  out.status = exit_status(*ended);
+  out.ended = ended->status;
+  account["native"] = why.text();
+  account["status"] = out.status;
+  account["seconds"] = ended->seconds;
+  if (const Status written = json_to ? json_to.write(account) : Status(); !written) {
+    log::error("run: {}", written.error().text());
+    out.status = out.status == 0 ? failed_itself : out.status;
+  }
+  return out;
+}
+
 Result<Output> run(const Context& context) {
   std::vector<std::string> stages = texts(context.options, "stage");
   if (stages.empty()) {
@@ -175,6 +274,7 @@ Result<Output> run(const Context& context) {
     SLUICE_CHECK(given.load(file));
   }
   SLUICE_CHECK(check_rules(context.options, given));
+  SLUICE_CHECK(check_constraints(context, given));
   const RunPlan plan = context.options.flag("plan") ? plan_run(context, given) : RunPlan();
   SLUICE_TRY(std::vector<Stacked> rules, stacks_of_rules(given, plan, stages));
   std::vector<std::string> globs = texts(context.options, "files");
@@ -194,10 +294,40 @@ Result<Output> run(const Context& context) {
     SLUICE_TRY(mounts, local_mounts(context.config));
   }
   const std::uint64_t memory = context.options.count("memory");
-  SLUICE_TRY(const SharedArea shared, SharedArea::make(rules, keeps ? memory : 0, mounts));
+  const std::vector<PlacedFile> placed_before = placed_for_run(context);
+  SLUICE_TRY(std::vector<std::string> points, trace_points(context.options, rules));
+  const auto natively = [&](Error why) {
+    Json json = account_json({});
+    json["plan"] = plan_json(plan);
+    json["placed"] = changes_json({});
+    json["stages"] = stages;
+    return run_natively(context, rules, json_to, std::move(json), std::move(why));
+  };
+  auto made = SharedArea::make(rules, {.memory = keeps ? memory : 0,
+                                       .mounts = std::move(mounts),
+                                       .names = !placed_before.empty(),
+                                       .trace_points = std::move(points)});
+  if (!made) {
+    return natively(std::move(made).error());
+  }
+  const SharedArea shared = std::move(*made);
+  const PlacedFiles placed(shared.area(), placed_before);
+  if (placed.links() > 0) {
+    log::warn(
+        "run: placed files that are seen as links, as their paths are too long or they are too many: {}",
+        placed.links());
+  }
   Keeper keeper(shared.area());
-  if (keeps) {
-    SLUICE_CHECK(keeper.start());
+  if (Status started = keeps ? keeper.start() : Status(); !started) {
+    return natively(std::move(started).error());
+  }
+  std::optional<Tracer> tracer;
+  if (const std::string path = context.options.text("trace"); !path.empty()) {
+    SLUICE_TRY(TraceWriter writer, TraceWriter::create(path));
+    tracer.emplace(shared.area(), std::move(writer), path,
+                   Tracer::Settings{.hash_paths = context.options.flag("hash-paths"),
+                                    .sites = context.options.flag("sites")});
+    SLUICE_CHECK(tracer->start(context.options.operands()));
   }
   if (context.options.flag("explain")) {
     tell(plan_text(plan));
@@ -213,20 +343,31 @@ Result<Output> run(const Context& context) {
   for (const std::string& line : describe(odd)) {
     log::warn("run: {}", line);
   }
+  std::optional<Traced> traced;
+  if (tracer) {
+    auto finished = tracer->finish(ended ? exit_status(*ended) : -1, ended ? ended->seconds : 0);
+    if (finished) {
+      traced = std::move(*finished);
+    } else {
+      log::error("run: the trace is not whole: {}", finished.error().text());
+      lacking = true;
+    }
+  }
+  const std::vector<PlacedFiles::Change> changes = placed.changes();
+  follow_run(context, changes);
   for (const Recovered& one : odd) {
     lacking = lacking || one.outcome == Recovered::Outcome::failed ||
               one.outcome == Recovered::Outcome::beside || one.outcome == Recovered::Outcome::stays;
   }
   if (!ended) {
-    log::error("run: {}", ended.error().text());
-    out.status = ended.error().number == ENOENT ? not_found : cannot_run;
-    return out;
+    return not_started(ended.error());
   }
   Account account = account_of(shared.area(), ended->seconds);
   if (!account.files.empty() && (json_to || !context.options.flag("quiet"))) {
     const auto storage = survey_for_run(context);
     if (storage) {
       predict(account, *storage);
+      remember_run(context, account, rules, *storage, ended->fetched);
     }
   }
   if (!context.options.flag("quiet")) {
@@ -240,11 +381,17 @@ Result<Output> run(const Context& context) {
       text = fmt::format("sluice: it took {}; --stage stats would tell what it did\n",
                          human_duration(account.seconds));
     }
-    tell(text);
+    if (traced) {
+      text += fmt::format("sluice: {} {} in {}, {}; `sluice trace stats` sums them up\n",
+                          plural(traced->events, "call"), traced->events == 1 ? "is" : "are",
+                          quote(traced->path), human_size(traced->bytes));
+    }
+    tell(text + changes_text(changes));
   }
   if (json_to) {
     Json json = account_json(account);
     json["plan"] = plan_json(plan);
+    json["placed"] = changes_json(changes);
     json["status"] = exit_status(*ended);
     json["stages"] = stages;
     if (const Status written = json_to.write(json); !written) {

@@ -7,6 +7,7 @@
 #include "base/reach.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/corrections.h"
 #include "cli/place_input.h"
 #include "cli/placing_input.h"
 #include "placing/status.h"
@@ -49,7 +50,7 @@ std::string owed(const Standing& one) {
   return !one.data ? "not created yet" : "sluice finalize";
 }
 
-std::string text_of(const Standings& all, const std::vector<std::string>& cleaned, const Style& style) {
+std::string placed_text(const Standings& all, const std::vector<std::string>& cleaned, const Style& style) {
   std::string out;
   for (const std::string& line : cleaned) {
     out += line + "\n";
@@ -138,9 +139,11 @@ Result<Output> run(const Context& context) {
   SLUICE_CHECK(check_answers(context, where));
   SLUICE_TRY(const auto catalog, open_catalog(location, Catalog::Mode::read));
   SLUICE_TRY(const Standings all, look_at_placements(catalog.get(), storage, patience));
+  SLUICE_TRY(const std::vector<PlaceError> errors, forecast_errors(catalog.get(), storage));
   Output out;
   out.json = json_of(all, cleaned);
-  out.text = text_of(all, cleaned, context.style);
+  out.json["forecasts"] = to_json(errors);
+  out.text = placed_text(all, cleaned, context.style) + errors_text(errors, context.style);
   return out;
 }
 
@@ -148,7 +151,7 @@ Result<Output> run(const Context& context) {
 
 extern const Verb verb_status = {
     .name = "status",
-    .summary = "what is placed where, whether it is safe there, and what is owed",
+    .summary = "what is placed where, whether it is safe there, what is owed, and how far forecasts were off",
     .operands = "",
     .description =
         "For each placed path: where its data is, how large, since when, whether the place still keeps the "
@@ -156,11 +159,18 @@ extern const Verb verb_status = {
         "steps that "
         "were interrupted, links that were removed or lead nowhere, each with the command that mends it. "
         "Then what "
-        "was left over in this user's folders on the places.\n\n"
+        "was left over in this user's folders on the places, and of old data beside placed paths.\n\n"
+        "At the end, for each place, how far off the forecasts of the last runs were that can be compared "
+        "(docs/run.md says which): half of them by no more than MEDIAN, nine of ten by no more than P90, "
+        "where 50 % is half as long again, or two thirds; UNCORRECTED is the median had nothing been "
+        "learned.\n\n"
         "Nothing is changed without --clean. That finishes or takes back what was interrupted and removes "
         "data of "
-        "this user's that neither a link at its path nor one beside that leads to. A link that was moved to "
-        "another folder cannot be known: look at what is listed first. Data whose link is there but which "
+        "this user's that neither a link at its path nor one beside that leads to, where the folder of the "
+        "path is surely the one that it was in: not where that is missing, another one, or another "
+        "machine's. "
+        "A link that was moved to another folder cannot be known: look at what is listed first. Data whose "
+        "link is there but which "
         "the "
         "catalog does not know, for example after the catalog was lost, is made known again.",
     .options = rows,

@@ -20,8 +20,10 @@ Result<Output> run(const Context& context) {
   Pace pace(std::nullopt, [&](std::uint64_t bytes) { progress.show("brought back " + human_size(bytes)); });
   std::vector<Settled> all;
   for (const std::string& path : context.options.operands()) {
-    SLUICE_CHECK(check_answers(context, *catalog, path));
-    all.push_back(settled(path, bring_back(*catalog, path, WithoutLink::restore, pace.go_on())));
+    const Status reached = check_answers(context, *catalog, path);
+    all.push_back(reached ? settled(path, bring_back(*catalog, path, WithoutLink::restore, by_places(context),
+                                                     pace.go_on()))
+                          : settled(path, reached.error()));
   }
   return describe(all);
 }

@@ -6,12 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <ios>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "base/log.h"
@@ -47,17 +46,11 @@ bool may_create(int how, unsigned long argument) {
   }
 }
 
-// A path that lives as long as the process does.
-const char* kept(const std::string& path) {
-  static std::mutex mutex;
-  static auto& all = *new std::set<std::string>;
-  const std::lock_guard guard(mutex);
-  return all.insert(path).first->c_str();
-}
-
 void tell_words_once(const sluice_failure& why) {
-  static std::once_flag once;
-  std::call_once(once, [&] { sluice::log::warn("{}; the path is used as it is", why.message); });
+  static std::atomic_flag told;  // no lock: a child of fork might find it taken
+  if (!told.test_and_set()) {
+    sluice::log::warn("{}; the path is used as it is", why.message);
+  }
 }
 
 // What the kernel has ears for. It need not listen.
@@ -183,7 +176,7 @@ const char* sluice_path(const char* path, const char* words, int how, unsigned l
       sluice::log::warn("{}; the open fails because of strict-constraints", to_open.error().text());
       return "";
     }
-    return *to_open == path ? path : kept(*to_open);
+    return *to_open == path ? path : Session::of_process().keep(*to_open);
   });
   errno = saved;
   return out;

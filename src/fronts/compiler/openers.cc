@@ -74,7 +74,7 @@ Result<Opener> parse_opener(std::string_view text) {
   return Opener{.name = std::string(name), .path = static_cast<unsigned>(*number - 1), .own = true};
 }
 
-std::optional<Stream> find_stream(std::string_view mangled) {
+std::optional<FileStream> find_stream(std::string_view mangled) {
   for (const StreamClass& type : stream_classes) {
     if (!mangled.starts_with(type.mangled)) {
       continue;
@@ -87,7 +87,7 @@ std::optional<Stream> find_stream(std::string_view mangled) {
       const std::string_view rest = behind.substr(character.size());
       for (const std::string_view function : functions_of) {
         if (rest.starts_with(function) && rest.find("St13_Ios_Openmode") != std::string_view::npos) {
-          return Stream{
+          return FileStream{
               .always = type.always,
               .with_char_path = fmt::format("{}{}{}{}", type.mangled, character, function, char_path)};
         }

@@ -34,11 +34,11 @@ std::span<const Opener> known_openers();
 Result<Opener> parse_opener(std::string_view text);
 
 // A constructor or open() of a file stream, by its mangled name.
-struct Stream {
+struct FileStream {
   unsigned always = 0;         // bits of the openmode that it adds itself
   std::string with_char_path;  // the mangled name of its like that takes a const char*
 };
-std::optional<Stream> find_stream(std::string_view mangled);
+std::optional<FileStream> find_stream(std::string_view mangled);
 
 // Whether one of the words of a text might be an opener; for code that was never compiled.
 bool names_opener(std::span<const std::string> words, std::span<const Opener> own);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 #include "base/text.h"
 
@@ -32,7 +33,7 @@ bool is_raw_prefix(std::string_view word) {
 
 class Scanner {
  public:
-  Scanner(const LineSource& lines, Position from) : lines_(lines), at_(from) { load(); }
+  Scanner(LineSource lines, Position from) : lines_(std::move(lines)), at_(from) { load(); }
 
   StatementText run() {
     while (!done_) {

@@ -30,7 +30,7 @@ namespace {
 
 // A vector of so many bytes is passed on as one, also where data is changed; not on the stack, which may be
 // small.
-constexpr std::size_t gathered = 64 * 1024;
+constexpr std::size_t gathered = std::size_t{64} * 1024;
 struct alignas(4096) Gathering {
   char bytes[gathered];
 };

@@ -220,9 +220,12 @@ void adopt_inherited() {
       at += entry->d_reclen;
       const int fd = std::atoi(entry->d_name);
       char path[longest_path];
-      const ssize_t length = readlinkat(folder, entry->d_name, path, sizeof path - 1);
       struct stat found {};
-      if (length <= 0 || path[0] != '/' || fd == folder || !is_regular(fd, found)) {
+      if (entry->d_name[0] == '.' || fd == folder || !is_regular(fd, found)) {
+        continue;
+      }
+      const ssize_t length = readlinkat(folder, entry->d_name, path, sizeof path - 1);
+      if (length <= 0 || path[0] != '/') {
         continue;
       }
       path[length] = 0;

@@ -4,6 +4,8 @@
 // Any thread, also signal handlers: nothing here allocates or locks.
 #pragma once
 
+#include <sys/single_threaded.h>
+
 #include <atomic>
 #include <cstddef>
 
@@ -29,7 +31,7 @@ struct File {
 extern constinit std::atomic<File*> files[most_descriptors];
 
 // libc knows whether there ever was a second thread; an old one does not, and then there may be.
-extern "C" __attribute__((weak)) char __libc_single_threaded;
+extern "C" __attribute__((weak)) char __libc_single_threaded;  // NOLINT(*-redundant-declaration)
 inline bool is_single_threaded() {
   return &__libc_single_threaded != nullptr && __libc_single_threaded != 0;
 }
@@ -101,12 +103,12 @@ inline File* hold(int fd) {
 inline Held managed(int fd, sluice_operation operation) {
   if (static_cast<unsigned>(fd) >= most_descriptors || files[fd].load(std::memory_order_acquire) == nullptr)
       [[likely]] {
-    return Held();
+    return {};
   }
   File* file = hold(fd);
   if (file != nullptr && !file->stack->wants(operation)) {
     const Held release(file);
-    return Held();
+    return {};
   }
   return Held(file);
 }

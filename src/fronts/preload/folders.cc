@@ -7,6 +7,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/ipc.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -75,6 +76,11 @@ SLUICE_NAMED(int, statfs64, (const char* path, struct statfs64* out), (path, out
 SLUICE_NAMED(int, statvfs, (const char* path, struct statvfs* out), (path, out), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, statvfs64, (const char* path, struct statvfs64* out), (path, out), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(long, pathconf, (const char* path, int name), (path, name), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, name_to_handle_at,
+             (int folder, const char* path, struct file_handle* out, int* mount, int flags),
+             (folder, path, out, mount, flags), noexcept, folder, path)
+SLUICE_NAMED(key_t, ftok, (const char* path, int number), (path, number), noexcept, AT_FDCWD, path)
+SLUICE_NAMED(int, chdir, (const char* path), (path), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, inotify_add_watch, (int fd, const char* path, uint32_t mask), (fd, path, mask), noexcept,
              AT_FDCWD, path)
 SLUICE_NAMED(char*, realpath, (const char* path, char* out), (path, out), noexcept, AT_FDCWD, path)

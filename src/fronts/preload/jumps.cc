@@ -4,6 +4,7 @@
 #include "fronts/preload/export.h"
 #include "fronts/preload/real.h"
 #include "pipeline/process.h"
+#include "pipeline/tracing.h"
 
 using sluice::preload::real;
 
@@ -13,27 +14,28 @@ void before_jump() {
   if (sluice::held_locks.count != 0) [[unlikely]] {
     sluice::let_go_of_all();
   }
+  sluice::leave_trace_record();
 }
 
 }  // namespace
 
 // Not as <setjmp.h> has them: with _FORTIFY_SOURCE they are all one there.
-SLUICE_EXPORT [[noreturn]] void longjmp(void* to, int value) {
+SLUICE_EXPORT __attribute__((noreturn)) void longjmp(void* to, int value) {
   before_jump();
   real.longjmp(to, value);
   __builtin_unreachable();
 }
-SLUICE_EXPORT [[noreturn]] void _longjmp(void* to, int value) {
+SLUICE_EXPORT __attribute__((noreturn)) void _longjmp(void* to, int value) {
   before_jump();
   real.longjmp(to, value);
   __builtin_unreachable();
 }
-SLUICE_EXPORT [[noreturn]] void siglongjmp(void* to, int value) {
+SLUICE_EXPORT __attribute__((noreturn)) void siglongjmp(void* to, int value) {
   before_jump();
   real.siglongjmp(to, value);
   __builtin_unreachable();
 }
-SLUICE_EXPORT [[noreturn]] void __longjmp_chk(void* to, int value) {
+SLUICE_EXPORT __attribute__((noreturn)) void __longjmp_chk(void* to, int value) {
   before_jump();
   real.longjmp_chk(to, value);
   __builtin_unreachable();

@@ -13,11 +13,13 @@
 #include <unistd.h>
 #include <utime.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
 
+#include "fronts/preload/elsewhere.h"
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/pending.h"
@@ -30,6 +32,7 @@ using sluice::Naming;
 using sluice::preload::ask;
 using sluice::preload::describe_name;
 using sluice::preload::drop_name;
+using sluice::preload::elsewhere;
 using sluice::preload::is_keeping;
 using sluice::preload::may_keep;
 using sluice::preload::put_down_all;
@@ -47,22 +50,6 @@ int stat_by(int folder, const char* path, void* out, int flags) {
 
 bool follows(int flags) {
   return (flags & AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-// The row of a file that is elsewhere, by the path that is a link to it; null for all others. `again` where
-// that changed meanwhile.
-AreaMove* elsewhere(int folder, const char* path, bool& again) {
-  Area* area = sluice::this_area();
-  again = false;
-  return area == nullptr || area->moves_live == 0 ? nullptr : sluice::move_of(*area, folder, path, again);
-}
-AreaMove* elsewhere(int folder, const char* path) {
-  AreaMove* out = nullptr;
-  bool again = true;
-  for (int i = 0; again && i < most_looks; ++i) {
-    out = elsewhere(folder, path, again);
-  }
-  return out;
 }
 
 // Whether names of files that are elsewhere may change, and the real path that a name is.
@@ -110,6 +97,9 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
     if (move != nullptr && stat_by(AT_FDCWD, move->data.data(), found, 0) == 0) {
       return 0;
     }
+    if (move != nullptr && is_placed(*move)) {
+      return -1;  // it is not there yet
+    }
     errno = saved;
     out = look();
     again = again || move != nullptr;
@@ -147,11 +137,13 @@ int unlinked(int folder, const char* path, bool removes_folders, Unlink unlink) 
   return out;
 }
 
+// Whether it is there or below.
 bool is_below(std::string_view path, std::string_view folder) {
-  return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-// A folder has another name: so have all files in it. REQUIRES: all names.
+// A folder has another name: so have all files in it, and a file with which it changed places. REQUIRES: all
+// names.
 void rename_below(std::string_view from, std::string_view to, bool exchanged) {
   char path[sizeof(AreaMove::path)];
   for (AreaMove& move : sluice::this_area()->all_moves()) {
@@ -164,7 +156,7 @@ void rename_below(std::string_view from, std::string_view to, bool exchanged) {
     const int length = std::snprintf(path, sizeof path, "%.*s%s", static_cast<int>(above.size()),
                                      above.data(), move.path.data() + (moved ? from : to).size());
     if (length > 0 && static_cast<std::size_t>(length) < sizeof path) {
-      std::memcpy(move.path.data(), path, static_cast<std::size_t>(length) + 1);
+      set_path(move, path);
     }
   }
 }
@@ -206,14 +198,26 @@ int renamed(int folder, const char* from, int other, const char* to, unsigned fl
   Naming naming(area, old_path, new_path);
   const AreaMove* moved = move_at(area, old_path);
   const AreaMove* replaced = move_at(area, new_path);
-  if ((moved != nullptr || replaced != nullptr) && (flags & ~unsigned{RENAME_NOREPLACE}) != 0) {
+  const bool placed = moved != nullptr && is_placed(*moved) && replaced != nullptr && is_placed(*replaced);
+  const unsigned known = placed ? RENAME_NOREPLACE : RENAME_NOREPLACE | RENAME_EXCHANGE;
+  if ((moved != nullptr || replaced != nullptr) && (flags & ~known) != 0) {
     errno = EINVAL;  // as file systems do that cannot
     return -1;
   }
   if (flags == 0 && is_same_file(moved, replaced)) {
+    if (std::string_view(from).ends_with('/') || std::string_view(to).ends_with('/')) {
+      errno = ENOTDIR;
+      return -1;
+    }
     return 0;  // both names stay, as POSIX says
   }
-  naming.intend(moved, replaced, new_path);
+  if (!exchanged) {
+    naming.intend(moved, replaced, new_path);
+  } else if (moved != nullptr) {
+    naming.intend_exchange(*moved, replaced, new_path);
+  } else if (replaced != nullptr) {
+    naming.intend_exchange(*replaced, nullptr, old_path);
+  }
   const int out = rename();
   naming.end(out == 0);
   return out;
@@ -264,7 +268,10 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
   char data[sizeof(AreaMove::data)];
   const int length = std::snprintf(data, sizeof data, "%s-%lu", first->data.data(),
                                    static_cast<unsigned long>(area->moves_made.fetch_add(1)));
-  AreaMove* second = length < static_cast<int>(sizeof data) ? sluice::new_move(*area, whole, data) : nullptr;
+  // One that was placed has one name.
+  AreaMove* second = !is_placed(*first) && length < static_cast<int>(sizeof data)
+                         ? sluice::new_move(*area, whole, data)
+                         : nullptr;
   if (second == nullptr) {
     errno = EXDEV;
     return -1;
@@ -272,6 +279,7 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
   second->flags = AreaMove::closed | (first->flags & AreaMove::synced);
   second->state.store(AreaMove::there);
   if (syscall(SYS_linkat, AT_FDCWD, first->data.data(), AT_FDCWD, data, 0) == 0 && link_to(*area, *second)) {
+    second->flags.fetch_or(AreaMove::linked);
     return 0;
   }
   const int saved = errno;
@@ -366,6 +374,9 @@ SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, 
     if (move != nullptr &&
         SLUICE_NEXT(statx)(AT_FDCWD, move->data.data(), flags & ~AT_EMPTY_PATH, mask, out) == 0) {
       return 0;
+    }
+    if (move != nullptr && is_placed(*move)) {
+      return -1;
     }
     again = again || move != nullptr;
     result = SLUICE_NEXT(statx)(folder, path, flags, mask, out);
@@ -468,6 +479,12 @@ SLUICE_ALIAS(int, lio_listio64, lio_listio, (int, aiocb64* const[], int, sigeven
 // A descriptor that is passed on may be any.
 SLUICE_RETIRES(ssize_t, sendmsg, (int fd, const msghdr* message, int flags), (fd, message, flags), ,
                message->msg_controllen > 0 ? settle_all(SLUICE_SETTLE_RETIRE) : void())
+SLUICE_RETIRES(int, sendmmsg, (int fd, mmsghdr* messages, unsigned count, int flags),
+               (fd, messages, count, flags), ,
+               std::any_of(messages, messages + count,
+                           [](const mmsghdr& one) { return one.msg_hdr.msg_controllen > 0; })
+                   ? settle_all(SLUICE_SETTLE_RETIRE)
+                   : void())
 
 // To the device.
 SLUICE_BEFORE(void, sync, (), (), noexcept, settle_all(0), put_down_all())

@@ -94,17 +94,17 @@ void forget_mappings(const void* at, std::size_t length) {
 }
 
 void advise_mappings(const void* at, std::size_t length, int flags) {
+  constexpr auto acquire = std::memory_order_acquire;  // the version is looked at after all of them
   const Range range(at, length);
   for_each_in(range, [&](const Mapping& mapping, std::uint32_t version) {
-    const std::uintptr_t begin = mapping.begin.load(relaxed);
+    const std::uintptr_t begin = mapping.begin.load(acquire);
     const std::uintptr_t first = std::max(begin, range.begin);
-    const std::uintptr_t last = std::min(mapping.end.load(relaxed), range.end);
-    const std::int64_t offset = mapping.offset.load(relaxed) + static_cast<std::int64_t>(first - begin);
-    const int fd = mapping.fd.load(relaxed);
-    const std::uint64_t device = mapping.device.load(relaxed);
-    const std::uint64_t inode = mapping.inode.load(relaxed);
-    AreaFile* row = mapping.row.load(relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
+    const std::uintptr_t last = std::min(mapping.end.load(acquire), range.end);
+    const std::int64_t offset = mapping.offset.load(acquire) + static_cast<std::int64_t>(first - begin);
+    const int fd = mapping.fd.load(acquire);
+    const std::uint64_t device = mapping.device.load(acquire);
+    const std::uint64_t inode = mapping.inode.load(acquire);
+    AreaFile* row = mapping.row.load(acquire);
     if (mapping.version.load(relaxed) != version) {
       return;
     }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "fronts/preload/elsewhere.h"
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/hints.h"
@@ -26,6 +27,7 @@ using sluice::preload::is_active;
 using sluice::preload::managed;
 using sluice::preload::may_keep;
 using sluice::preload::open_native;
+using sluice::preload::placed_data;
 using sluice::preload::put_down_name;
 using sluice::preload::real;
 using sluice::preload::settle;
@@ -45,14 +47,17 @@ bool makes_files(int flags) {
 struct Opening {
   const char* path;
   const char* mode;
+  int flags;  // that the mode means; -1 where it is none
   FILE* stream;
 };
 
 std::int64_t open_stream(void* context) {
   auto& self = *static_cast<Opening*>(context);
   put_down_name(AT_FDCWD, self.path);
-  self.stream = self.stream == nullptr ? real.fopen(self.path, self.mode)
-                                       : real.freopen(self.path, self.mode, self.stream);
+  const char* data = placed_data(AT_FDCWD, self.path, self.flags);
+  const char* path = data == nullptr ? self.path : data;
+  self.stream =
+      self.stream == nullptr ? real.fopen(path, self.mode) : real.freopen(path, self.mode, self.stream);
   return self.stream == nullptr ? -1 : self.stream->_fileno;
 }
 
@@ -209,9 +214,10 @@ SLUICE_ALIAS(int, mkostemps64, mkostemps, (char*, int, int));
 SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {
   const int flags = is_active() ? flags_of(mode) : -1;
   File* file = flags < 0 ? nullptr : begin(AT_FDCWD, path, flags);
+  Opening one{.path = path, .mode = mode, .flags = flags, .stream = nullptr};
   if (file == nullptr) {
-    put_down_name(AT_FDCWD, path);
-    return real.fopen(path, mode);
+    open_stream(&one);
+    return one.stream;
   }
   if ((file->stack->needs_data() || file->stack->changes_opens()) && std::strchr(mode, ',') == nullptr) {
     const int fd = open_as(*file, AT_FDCWD, path, flags, 0666);
@@ -223,7 +229,6 @@ SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {
     }
     return out;
   }
-  Opening one{.path = path, .mode = mode, .stream = nullptr};
   act_open(*file, AT_FDCWD, path, flags, 0666, open_stream, &one);
   return one.stream;
 }
@@ -244,11 +249,10 @@ SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
     std::fflush(stream);
     forget(fd);
   }
+  Opening one{.path = path, .mode = mode, .flags = flags, .stream = stream};
   if (file == nullptr) {
-    put_down_name(AT_FDCWD, path);
-    return real.freopen(path, mode, stream);
+    return open_stream(&one) < 0 ? nullptr : one.stream;
   }
-  Opening one{.path = path, .mode = mode, .stream = stream};
   return act_open(*file, AT_FDCWD, path, flags, 0666, open_stream, &one) < 0 ? nullptr : one.stream;
 }
 SLUICE_ALIAS(FILE*, freopen64, freopen, (const char*, const char*, FILE*));

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "fronts/preload/elsewhere.h"
 #include "fronts/preload/file.h"
 #include "pipeline/area.h"
 #include "pipeline/tell.h"
@@ -50,20 +51,29 @@ bool look_at_folder(int folder, const char* path, const char* slash, struct stat
   return syscall(SYS_newfstatat, folder, room.text(), &out, 0) == 0;
 }
 
-// The one of that path, with its lock; null where there is none.
-Pending* find_named(Area& area, int folder, const char* path) {
+// The one of that path, with its lock; null where there is none. `above` where it may be one that the path
+// takes for a folder.
+Pending* find_named(Area& area, int folder, const char* path, bool above = false) {
   std::string_view whole = path;
-  while (whole.size() > 1 && whole.back() == '/') {
-    whole.remove_suffix(1);
+  for (;;) {
+    while (whole.size() > 1 && whole.back() == '/') {
+      whole.remove_suffix(1);
+    }
+    const std::size_t at = whole.rfind('/');
+    const char* slash = at == std::string_view::npos ? nullptr : path + at;
+    const std::string_view name = slash == nullptr ? whole : whole.substr(at + 1);
+    struct stat found {};
+    if (name.empty()) {
+      return nullptr;
+    }
+    if (look_at_folder(folder, path, slash, found)) {
+      return find_pending(area, {.device = found.st_dev, .inode = found.st_ino}, name);
+    }
+    if (!above || slash == nullptr || errno != ENOENT) {
+      return nullptr;
+    }
+    whole = whole.substr(0, at);
   }
-  const std::size_t at = whole.rfind('/');
-  const char* slash = at == std::string_view::npos ? nullptr : path + at;
-  const std::string_view name = slash == nullptr ? whole : whole.substr(at + 1);
-  struct stat found {};
-  if (name.empty() || !look_at_folder(folder, path, slash, found)) {
-    return nullptr;
-  }
-  return find_pending(area, {.device = found.st_dev, .inode = found.st_ino}, name);
 }
 
 // Another process has it open: the keeper makes it a file, and that process goes on with it. REQUIRES: its
@@ -150,7 +160,7 @@ void put_down_name(int folder, const char* path) {
   bool found = false;
   // Another thread may be about to close it, or just have opened it.
   for (int i = 0; i < most_tries; ++i) {
-    Pending* file = find_named(*area, folder, path);
+    Pending* file = find_named(*area, folder, path, true);
     if (file == nullptr || file->state == Pending::lent) {
       if (file != nullptr) {
         let_go(file->lock);
@@ -228,7 +238,9 @@ int open_native(int folder, const char* path, int flags, mode_t mode) {
   if ((flags & (O_TMPFILE | O_PATH)) == O_DIRECTORY) {
     put_down_all();
   }
-  const int fd = real.openat(folder, path, flags, mode);
+  const char* data = placed_data(folder, path, flags);
+  const int fd =
+      data != nullptr ? real.openat(AT_FDCWD, data, flags, mode) : real.openat(folder, path, flags, mode);
   // Who makes one in memory looks at the folder afterwards, and who makes one there looks at the memory.
   Area* area = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && fd >= 0 ? area_with_pending() : nullptr;
   Pending* other = area == nullptr ? nullptr : find_named(*area, folder, path);

@@ -36,6 +36,7 @@ void before_exec() {
     put_down_all();
     settle_for_exec(false);
   }
+  sluice::leave_trace();
 }
 // A child of libc's own: this process goes on.
 void before_spawn() {

@@ -9,6 +9,37 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "fronts/preload/export.h"
+
+// What all of this library calls syscall(): the linker has it come here (--wrap), because the one of that
+// name is the program's (direct.cc).
+extern "C" long __wrap_syscall(long number, ...) noexcept {
+  va_list list;
+  va_start(list, number);
+  long of[6];
+  for (long& one : of) {
+    one = va_arg(list, long);
+  }
+  va_end(list);
+#ifdef __x86_64__
+  register long fourth asm("r10") = of[3];
+  register long fifth asm("r8") = of[4];
+  register long sixth asm("r9") = of[5];
+  long out = number;
+  asm volatile("syscall"
+               : "+a"(out)
+               : "D"(of[0]), "S"(of[1]), "d"(of[2]), "r"(fourth), "r"(fifth), "r"(sixth)
+               : "rcx", "r11", "memory");
+  if (out < 0 && out > -4096) {
+    errno = static_cast<int>(-out);
+    return -1;
+  }
+  return out;
+#else
+  return SLUICE_NEXT(syscall)(number, of[0], of[1], of[2], of[3], of[4], of[5]);
+#endif
+}
+
 namespace sluice::preload {
 namespace {
 
@@ -210,6 +241,7 @@ constinit Real real = {
     .longjmp = early_longjmp,
     .siglongjmp = early_siglongjmp,
     .longjmp_chk = early_longjmp_chk,
+    .syscall = __wrap_syscall,
 };
 
 void* next_function(std::atomic<void*>& slot, const char* name) {
@@ -262,6 +294,7 @@ void find_real() {
   SLUICE_FIND(longjmp);
   SLUICE_FIND(siglongjmp);
   find(real.longjmp_chk, "__longjmp_chk");
+  SLUICE_FIND(syscall);
 #undef SLUICE_FIND
 }
 

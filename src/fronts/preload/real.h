@@ -50,6 +50,7 @@ struct Real {
   void (*longjmp)(void*, int);
   void (*siglongjmp)(void*, int);
   void (*longjmp_chk)(void*, int);
+  long (*syscall)(long, ...);
 };
 
 extern constinit Real real;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "fronts/preload/file.h"
@@ -94,29 +95,24 @@ Function symbol(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
 }
 
-bool change(const char* table_name) {
-  auto** table = symbol<void**>(table_name);
-  if (table == nullptr || table[slot_read] != reinterpret_cast<void*>(libc_read) ||
-      table[slot_write] != reinterpret_cast<void*>(libc_write) ||
-      table[slot_seek] != reinterpret_cast<void*>(libc_seek) ||
-      table[slot_close] != reinterpret_cast<void*>(libc_close) ||
-      table[slot_stat] != reinterpret_cast<void*>(libc_stat)) {
-    return false;
-  }
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(table + slot_read) & ~(page - 1);
-  const auto end = (reinterpret_cast<std::uintptr_t>(table + slot_stat + 1) + page - 1) & ~(page - 1);
-  auto* memory = reinterpret_cast<void*>(begin);
-  if (mprotect(memory, end - begin, PROT_READ | PROT_WRITE) != 0) {
-    return false;
-  }
+// A table of libc's that holds what it should; null where it does not.
+void** table_of(const char* name) {
+  auto** table = symbol<void**>(name);
+  return table != nullptr && table[slot_read] == reinterpret_cast<void*>(libc_read) &&
+                 table[slot_write] == reinterpret_cast<void*>(libc_write) &&
+                 table[slot_seek] == reinterpret_cast<void*>(libc_seek) &&
+                 table[slot_close] == reinterpret_cast<void*>(libc_close) &&
+                 table[slot_stat] == reinterpret_cast<void*>(libc_stat)
+             ? table
+             : nullptr;
+}
+
+void change(void** table) {
   table[slot_read] = reinterpret_cast<void*>(file_read);
   table[slot_write] = reinterpret_cast<void*>(file_write);
   table[slot_seek] = reinterpret_cast<void*>(file_seek);
   table[slot_close] = reinterpret_cast<void*>(file_close);
   table[slot_stat] = reinterpret_cast<void*>(file_stat);
-  mprotect(memory, end - begin, PROT_READ);
-  return true;
 }
 
 }  // namespace
@@ -131,9 +127,24 @@ bool see_stdio() {
       libc_stat == nullptr) {
     return false;
   }
-  const bool narrow = change("_IO_file_jumps");
-  const bool wide = change("_IO_wfile_jumps");
-  return narrow && wide;
+  void** narrow = table_of("_IO_file_jumps");
+  void** wide = table_of("_IO_wfile_jumps");
+  if (narrow == nullptr || wide == nullptr) {
+    return false;
+  }
+  // They lie side by side: one call for both, as every process pays for it.
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto [first, last] = std::minmax(narrow, wide);
+  const auto begin = reinterpret_cast<std::uintptr_t>(first + slot_read) & ~(page - 1);
+  const auto end = (reinterpret_cast<std::uintptr_t>(last + slot_stat + 1) + page - 1) & ~(page - 1);
+  auto* memory = reinterpret_cast<void*>(begin);
+  if (mprotect(memory, end - begin, PROT_READ | PROT_WRITE) != 0) {
+    return false;
+  }
+  change(narrow);
+  change(wide);
+  mprotect(memory, end - begin, PROT_READ);
+  return true;
 }
 
 }  // namespace sluice::preload

@@ -98,6 +98,7 @@ AreaWhole* new_whole(AreaParts& parts, int fd, const struct stat& found, const c
     row.wanted = 0;
     row.synced = 0;
     row.error = 0;
+    row.known = 0;
     row.device = found.st_dev;
     row.inode = found.st_ino;
     row.size = static_cast<std::uint64_t>(found.st_size);

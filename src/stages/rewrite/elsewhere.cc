@@ -68,13 +68,13 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
   there.descriptor = AT_FDCWD;
   there.target = data.data();
   there.flags |= O_EXCL;
+  // The record first: whoever is killed after it has left a link that somebody brings home, or none.
+  move->state.store(AreaMove::there, std::memory_order_release);
   const std::int64_t fd = next->act(next, &there);
   if (fd < 0) {
     end_move(*area, *move);
     return nullptr;
   }
-  // The record first: whoever is killed after it has left a link that somebody brings home, or none.
-  move->state.store(AreaMove::there, std::memory_order_release);
   area->moves_made.fetch_add(1, std::memory_order_relaxed);
   const bool given = give_group(static_cast<int>(fd), group);
   if (!given || !link_to(*area, *move)) {
@@ -84,6 +84,7 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
     syscall(SYS_close, static_cast<int>(fd));
     return nullptr;  // one may not write there: as without us
   }
+  move->flags.fetch_or(AreaMove::linked);
   activity.error = 0;
   activity.result = fd;
   return move;
@@ -134,6 +135,9 @@ std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activit
     bool again = false;
     char path[sizeof(AreaMove::path)];
     if (AreaMove* move = move_of(*area, activity.descriptor, activity.target, again); move != nullptr) {
+      if (is_placed(*move)) {
+        break;  // whoever opens it below knows
+      }
       if (open_elsewhere(*move, file_state, activity, next)) {
         return activity.result;
       }

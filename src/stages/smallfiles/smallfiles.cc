@@ -206,7 +206,9 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
   }
   bool exists = false;
   *file_state = make_pending(*area, settings, activity, exists);
-  if (*file_state == nullptr && exists && (activity.flags & O_EXCL) != 0) {
+  // A link of a placed file stands for what may not be there yet.
+  if (*file_state == nullptr && exists && (activity.flags & O_EXCL) != 0 &&
+      !is_placed_link(*area, activity.path)) {
     return failed(activity, EEXIST);
   }
   return *file_state != nullptr ? activity.result : next->act(next, &activity);

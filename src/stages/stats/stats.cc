@@ -1,7 +1,8 @@
 // Counts what a program does with each file: calls, failures, sizes, time and pattern, and hears its hints,
 // in memory that the run shares, so that nothing is lost when the program is killed.
+#include <fcntl.h>
+
 #include <atomic>
-#include <bit>
 
 #include "base/clock.h"
 #include "pipeline/area.h"
@@ -13,16 +14,11 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-// Of one open file. Positions of threads that share it race, and then the pattern is not sure, but nothing
-// else.
+// Of one open file.
 struct Seen {
   AreaFile* row = nullptr;
   std::atomic<std::int64_t> position = 0;  // of the file's own
-  struct Last {
-    std::atomic<std::int64_t> end = -1;  // of the request before; none yet
-    std::atomic<std::int64_t> gap = 0;   // that it left to the one before it
-  };
-  std::array<Last, 2> last;  // reads, writes
+  std::array<LastRequest, 2> last;         // reads, writes
 };
 
 // The state of a file for which there is no row any more.
@@ -38,25 +34,15 @@ std::uint64_t now() {
 void count_request(Seen* seen, AreaFile& row, const sluice_activity& activity) {
   const bool write = activity.operation == SLUICE_WRITE;
   Traffic& traffic = row.traffic[write ? 1 : 0];
-  traffic.bytes.fetch_add(static_cast<std::uint64_t>(activity.result), relaxed);
   // Of a vector, or a copy by the kernel, only what was moved is known.
-  const std::uint64_t size =
-      activity.data == nullptr ? static_cast<std::uint64_t>(activity.result) : activity.length;
-  const auto bits = static_cast<std::size_t>(std::bit_width(size));
-  traffic.sizes[bits < area_size_classes ? bits : area_size_classes - 1].fetch_add(1, relaxed);
+  traffic.count(static_cast<std::uint64_t>(activity.result),
+                activity.data == nullptr ? static_cast<std::uint64_t>(activity.result) : activity.length);
   if (seen == nullptr) {
     return;
   }
   const bool here = activity.offset == SLUICE_AT_POSITION;
   const std::int64_t begin = here ? seen->position.fetch_add(activity.result, relaxed) : activity.offset;
-  Seen::Last& last = seen->last[write ? 1 : 0];
-  const std::int64_t end = last.end.exchange(begin + activity.result, relaxed);
-  const std::int64_t gap = end < 0 ? 0 : begin - end;
-  const std::int64_t gap_before = last.gap.exchange(gap, relaxed);
-  (gap == 0            ? traffic.sequential
-   : gap == gap_before ? traffic.strided
-                       : traffic.random)
-      .fetch_add(1, relaxed);
+  traffic.count_pattern(seen->last[write ? 1 : 0], begin, activity.result);
 }
 
 // The row of an open file, with or without one of the pool: the lowest bit tells which.
@@ -85,11 +71,17 @@ void* begin_file(const char* path) {
   }
   seen->row = row;
   seen->position = 0;
-  for (Seen::Last& last : seen->last) {
+  for (LastRequest& last : seen->last) {
     last.end = -1;
     last.gap = 0;
   }
   return seen;
+}
+
+std::uint32_t how_opened(std::int32_t flags) {
+  return (flags & O_DSYNC) != 0    ? AreaFile::opened_synced  // O_SYNC has that bit
+         : (flags & O_DIRECT) != 0 ? AreaFile::opened_direct
+                                   : AreaFile::opened_plain;
 }
 
 // A hint is no call that is counted.
@@ -123,12 +115,15 @@ std::int64_t act(void*, void** file_state, sluice_activity* activity, const slui
   if (row == nullptr) {
     return result;
   }
+  if (activity->operation == SLUICE_OPEN && result >= 0) {
+    row->opened.fetch_or(how_opened(activity->flags), relaxed);
+  }
   row->calls[activity->operation].fetch_add(1, relaxed);
   row->nanoseconds[activity->operation].fetch_add(spent, relaxed);
   if (result < 0) {
     row->failures[activity->operation].fetch_add(1, relaxed);
-  } else if (activity->operation == SLUICE_READ || activity->operation == SLUICE_WRITE) {
-    count_request(seen, *row, *activity);
+  } else if (result > 0 && (activity->operation == SLUICE_READ || activity->operation == SLUICE_WRITE)) {
+    count_request(seen, *row, *activity);  // one that moves nothing, as at the end of a file, has no size
   } else if (activity->operation == SLUICE_SEEK && seen != nullptr) {
     seen->position.store(result, relaxed);
   }

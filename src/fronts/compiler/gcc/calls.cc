@@ -75,7 +75,7 @@ std::optional<OpeningCall> by_opener(const Opener& opener, gcall* call, tree fun
 }
 
 // The path follows `this`, and in a constructor of a base class the table of virtual bases.
-std::optional<OpeningCall> by_stream(const Stream& stream, gcall* call) {
+std::optional<OpeningCall> by_stream(const FileStream& stream, gcall* call) {
   for (unsigned i = 1; i + 1 < gimple_call_num_args(call); ++i) {
     tree type = parameter_type(call, i);
     const bool object = POINTER_TYPE_P(type) && TREE_CODE(TREE_TYPE(type)) == RECORD_TYPE;

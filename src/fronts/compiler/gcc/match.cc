@@ -86,6 +86,14 @@ Spot spot_of(location_t location) {
                        .column = static_cast<unsigned>(spelled.column)}}};
 }
 
+// The text of a macro's use need not end with the statement in it: then the next pragma's is in it, too, and
+// a call there is about the one nearest before it.
+const Region* region_of(const std::vector<Region>& all, const SourcePosition& at) {
+  const auto found =
+      std::find_if(all.rbegin(), all.rend(), [&](const Region& region) { return region.holds(at); });
+  return found == all.rend() ? nullptr : &*found;
+}
+
 struct Compiled {
   std::vector<Call> calls;        // in any of the regions, in no order
   std::set<const Region*> alive;  // those of which anything became code
@@ -148,14 +156,15 @@ std::optional<Injection> decide(const Pragma& pragma) {
   }
   const Result<Choice>& choice = found->second;
   if (!choice) {
-    warning_at(pragma.location, 0, "no place can be chosen, and the call is left alone: %s",
+    warning_at(pragma.location, OPT_Wpragmas, "no place can be chosen, and the call is left alone: %s",
                choice.error().text().c_str());
     return std::nullopt;
   }
   if (choice->folder.empty()) {
-    warning_at(pragma.location, 0, "no place can take this, and the call is left alone: %s",
-               pragma.words.c_str());
-    for (const std::string& reason : choice->reasons) {
+    const bool said =
+        warning_at(pragma.location, OPT_Wpragmas, "no place can take this, and the call is left alone: %s",
+                   pragma.words.c_str());
+    for (const std::string& reason : said ? choice->reasons : std::vector<std::string>()) {
       inform(pragma.location, "%s", reason.c_str());
     }
     return std::nullopt;
@@ -165,7 +174,7 @@ std::optional<Injection> decide(const Pragma& pragma) {
 
 bool applies(const Call& call) {
   if (call.about.no_char_path) {
-    warning_at(gimple_location(call.statement), 0,
+    warning_at(gimple_location(call.statement), OPT_Wpragmas,
                "argument %u of %qD is no %<char*%>, and the call is left alone", call.about.path + 1,
                gimple_call_fndecl(call.statement));
   }
@@ -178,7 +187,7 @@ void warn_no_opener(const Pragma& pragma, const Region& region, const Compiled& 
   if (compiled.alive.count(&region) == 0 && names_opener(region.text.words, settings().openers)) {
     return;
   }
-  warning_at(pragma.location, 0, "no call in the statement after %<#pragma sig%> opens a file");
+  warning_at(pragma.location, OPT_Wpragmas, "no call in the statement after %<#pragma sig%> opens a file");
 }
 
 }  // namespace
@@ -190,7 +199,7 @@ void apply_pragmas() {
   for (const Region& region : all) {
     std::map<Spot, std::vector<const Call*>> spots;
     for (const Call& call : compiled.calls) {
-      if (region.holds(call.where)) {
+      if (region_of(all, call.where) == &region) {
         spots[call.spot].push_back(&call);
       }
     }
@@ -209,7 +218,7 @@ void apply_pragmas() {
       ++spot;
     }
     if (spot != spots.end()) {
-      warning_at(gimple_location(spot->second.front()->statement), 0,
+      warning_at(gimple_location(spot->second.front()->statement), OPT_Wpragmas,
                  "%<#pragma sig%> is about the first call that opens a file; this one is left alone");
     }
   }

@@ -20,7 +20,7 @@ const char* sluice_stub_pathat(int folder, const char* path, const char* words, 
                                unsigned long argument);
 
 /* Chosen when it was compiled: a path that does not exist and is about to be created becomes a link to a file
- * of the same name in `place`. The path comes back as it was. */
+ * of the same name in a folder of its own in `place`. The path comes back as it was. */
 const char* sluice_stub_link(const char* path, const char* place, int how, unsigned long argument);
 const char* sluice_stub_linkat(int folder, const char* path, const char* place, int how,
                                unsigned long argument);

@@ -1,0 +1,36 @@
+#include "fronts/preload/elsewhere.h"
+
+#include <fcntl.h>
+
+#include "pipeline/area.h"
+
+namespace sluice::preload {
+namespace {
+
+constexpr int most_looks = 16;  // at a name that others give to one file after another
+
+}  // namespace
+
+AreaMove* elsewhere(int folder, const char* path, bool& again) {
+  Area* area = this_area();
+  again = false;
+  return area == nullptr || area->moves_live == 0 || path == nullptr ? nullptr
+                                                                     : move_of(*area, folder, path, again);
+}
+
+AreaMove* elsewhere(int folder, const char* path) {
+  AreaMove* out = nullptr;
+  bool again = true;
+  for (int i = 0; again && i < most_looks; ++i) {
+    out = elsewhere(folder, path, again);
+  }
+  return out;
+}
+
+const char* placed_data(int folder, const char* path, int flags) {
+  const bool dislikes = (flags & O_NOFOLLOW) != 0 || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+  const AreaMove* move = flags >= 0 && dislikes ? elsewhere(folder, path) : nullptr;
+  return move != nullptr && is_placed(*move) ? move->data.data() : nullptr;
+}
+
+}  // namespace sluice::preload

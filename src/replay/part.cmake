@@ -1,0 +1,1 @@
+target_compile_definitions(${PART} PRIVATE SLUICE_LIBDIR="${CMAKE_INSTALL_LIBDIR}")

@@ -1,0 +1,76 @@
+// The forms that have every call.
+#include "trace/export/export.h"
+#include "trace/text.h"
+
+namespace sluice {
+namespace {
+
+class Csv : public TraceExporter {
+ public:
+  std::string head() override { return csv_head(); }
+  std::string line(const TraceEvent& event, const std::string& path, const std::string& point,
+                   const std::string& /*site*/) override {
+    return csv_line(event, path, point);
+  }
+};
+
+class JsonLines : public TraceExporter {
+ public:
+  std::string line(const TraceEvent& event, const std::string& path, const std::string& point,
+                   const std::string& site) override {
+    return json_line(event, path, point, site) + "\n";
+  }
+};
+
+using PrintLine = std::string (*)(const TraceEvent&, const std::string&, const std::string&,
+                                  const std::string&);
+
+// An object with one list.
+class List : public TraceExporter {
+ public:
+  List(const std::string& name, PrintLine print) : head_("{\"" + name + "\": [\n"), print_(print) {}
+  std::string head() override { return head_; }
+  std::string line(const TraceEvent& event, const std::string& path, const std::string& point,
+                   const std::string& site) override {
+    const std::string before = any_ ? ",\n" : "";
+    any_ = true;
+    return before + print_(event, path, point, site);
+  }
+  std::string tail() override { return "\n]}\n"; }
+
+ private:
+  std::string head_;
+  PrintLine print_;
+  bool any_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<TraceExporter> make_csv() {
+  return std::make_unique<Csv>();
+}
+
+std::unique_ptr<TraceExporter> make_json_lines() {
+  return std::make_unique<JsonLines>();
+}
+
+std::unique_ptr<TraceExporter> make_json_list() {
+  return std::make_unique<List>("events", json_line);
+}
+
+std::unique_ptr<TraceExporter> make_chrome() {
+  return std::make_unique<List>("traceEvents",
+                                [](const TraceEvent& event, const std::string& path, const std::string& point,
+                                   const std::string&) { return chrome_line(event, path, point); });
+}
+
+std::unique_ptr<TraceExporter> make_exporter(std::string_view name) {
+  for (const ExportFormat& format : export_formats) {
+    if (format.name == name) {
+      return format.make();
+    }
+  }
+  return make_csv();
+}
+
+}  // namespace sluice

@@ -1,0 +1,168 @@
+#include "tune/runs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace sluice {
+namespace {
+
+constexpr const char* caches = "/proc/sys/vm/drop_caches";
+
+// Waits for a process for so long, and then ends what it runs: `sluice run` itself must live on, for it has
+// to finish what the program left behind.
+class Patience : public Attendant {
+ public:
+  Patience(double limit, bool has_program) : limit_(limit), has_program_(has_program) {}
+
+  void prepare() override {}
+
+  Result<int> attend(pid_t program) override {
+    const UniqueFd watched(static_cast<int>(syscall(SYS_pidfd_open, program, 0)));
+    const double start = steady_seconds();
+    constexpr double grace = 5;
+    while (watched) {
+      const double left = (asked_ == 0 ? start + limit_ : asked_ + grace) - steady_seconds();
+      pollfd one{.fd = watched.get(), .events = POLLIN, .revents = 0};
+      if (poll(&one, 1, left <= 0 ? 0 : static_cast<int>(std::min(left * 1000 + 1, 1e9))) > 0) {
+        break;
+      }
+      if (asked_ == 0 && left <= 0) {
+        asked_ = steady_seconds();
+        kill(program, SIGTERM);  // `sluice run` passes it on
+      } else if (left <= 0) {
+        end_by_force(program);
+        asked_ = steady_seconds();
+      }
+    }
+    int status = 0;
+    while (waitpid(program, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+  }
+
+  [[nodiscard]] bool has_ended_it() const { return asked_ != 0; }
+
+ private:
+  void end_by_force(pid_t process) const {
+    if (!has_program_) {
+      kill(process, SIGKILL);
+      return;
+    }
+    const auto children = read_file(fmt::format("/proc/{}/task/{}/children", process, process));
+    for (const std::string_view child :
+         children ? split_blanks(*children) : std::vector<std::string_view>()) {
+      if (const auto id = parse_count(child); id && *id > 1) {
+        kill(static_cast<pid_t>(*id), SIGKILL);
+      }
+    }
+  }
+
+  double limit_;
+  bool has_program_;  // below it
+  double asked_ = 0;  // when it was asked to end
+};
+
+Result<ProgramRun> start(const std::vector<std::string>& words, std::optional<double> limit,
+                         bool has_program) {
+  ProgramRun out;
+  if (!limit) {
+    SLUICE_TRY(out.ended, launch(words, {}));
+    return out;
+  }
+  Patience patience(*limit, has_program);
+  SLUICE_TRY(out.ended, launch(words, {}, &patience));
+  out.stopped = patience.has_ended_it();
+  return out;
+}
+
+}  // namespace
+
+bool ProgramRun::is_failure_of_ours() const {
+  return exit_status(ended) == failed_itself &&
+         (!account.is_object() || account.value("status", 0) != failed_itself);
+}
+
+double ProgramRun::program_seconds() const {
+  const double out = account.is_object() ? account.value("seconds", ended.seconds) : ended.seconds;
+  return std::min(out, ended.seconds);
+}
+
+bool can_drop_caches() {
+  return sys().access(caches, W_OK) == 0;
+}
+
+Status Runs::look_at_input() {
+  struct stat about {};
+  if (fstat(STDIN_FILENO, &about) != 0) {
+    return {};
+  }
+  if (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode)) {
+    return bad_input(
+        "standard input is a pipe, which can be read once, and the command runs several times",
+        "put what comes into a file and say <FILE, or </dev/null where the command reads nothing");
+  }
+  if (const off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR); at >= 0 && S_ISREG(about.st_mode)) {
+    input = at;
+  }
+  return {};
+}
+
+Status Runs::prepare() const {
+  if (!before.empty()) {
+    SLUICE_TRY(const Ended ended, launch({"/bin/sh", "-c", before}, {}));
+    if (exit_status(ended) != 0) {
+      return fail(fmt::format("{} ended with status {}", quote(before), exit_status(ended)),
+                  "it has to put the outputs back, and end with 0");
+    }
+  }
+  if (input && lseek(STDIN_FILENO, *input, SEEK_SET) < 0) {
+    return Errno().fail("cannot go back to where standard input began");
+  }
+  if (cold) {
+    sync();
+    const UniqueFd fd(sys().open(caches, O_WRONLY | O_CLOEXEC, 0));
+    if (!fd || sys().write(fd.get(), "3", 1) != 1) {
+      return Errno()
+          .fail("cannot drop the page cache")
+          .advise("only root may; --caches keep leaves it as it is");
+    }
+  }
+  return {};
+}
+
+Result<ProgramRun> Runs::under(const std::vector<std::string>& options, std::optional<double> limit) const {
+  SLUICE_TRY(const std::string self, own_program());
+  const std::string account = scratch + "/account.json";
+  std::vector<std::string> words = {self, "run", "--quiet", "--only-managed", "--json=" + account};
+  words.insert(words.end(), common.begin(), common.end());
+  words.insert(words.end(), options.begin(), options.end());
+  words.emplace_back("--");
+  words.insert(words.end(), command.begin(), command.end());
+  SLUICE_TRY(ProgramRun out, start(words, limit, true));
+  if (const auto text = read_file(account)) {
+    out.account = Json::parse(*text, nullptr, false);
+  }
+  sys().unlink(account.c_str());
+  return out;
+}
+
+Result<ProgramRun> Runs::natively(std::optional<double> limit) const {
+  return start(command, limit, false);
+}
+
+}  // namespace sluice
