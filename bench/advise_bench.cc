@@ -1,4 +1,4 @@
-// What a plan over 1000 places costs in time and allocations, by traits and by profiles.
+// What a plan over 1000 places costs in time and allocations, by traits, by profiles, and by corrected ones.
 #include <fmt/format.h>
 
 #include "allocations.h"
@@ -83,6 +83,17 @@ void profiles(benchmark::State& state) {
   measure(state, [&] { return sluice::make_plan(intent(), places, known); });
 }
 BENCHMARK(profiles)->Unit(benchmark::kMillisecond);
+
+void corrected(benchmark::State& state) {
+  const auto places = thousand();
+  auto known = measured(places);
+  for (auto& [id, evidence] : known) {
+    evidence.corrections.of(sluice::Operation::write, sluice::Mode::direct) = {
+        .factor = 1.3, .spread = 0.2, .weight = 8, .runs = 12};
+  }
+  measure(state, [&] { return sluice::make_plan(intent(), places, known); });
+}
+BENCHMARK(corrected)->Unit(benchmark::kMillisecond);
 
 void json(benchmark::State& state) {
   const auto places = thousand();

@@ -34,7 +34,7 @@ namespace {
 template <class Body>
 void measure(benchmark::State& state, Body body) {
   const std::size_t before = allocations;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(body());
   }
   state.counters["allocations"] =

@@ -98,7 +98,7 @@ void look_up(benchmark::State& state, LookUp&& find) {
     keys.push_back(find.key(static_cast<int>(seed % kRows)));
   }
   std::size_t i = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     auto found = find(*catalog, keys[i++ % keys.size()]);
     benchmark::DoNotOptimize(found);
   }
@@ -140,13 +140,13 @@ void promised(benchmark::State& state) {
 }
 
 void open_read(benchmark::State& state) {
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(sample().open(Catalog::Mode::read));
   }
 }
 
 void open_write(benchmark::State& state) {
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(sample().open(Catalog::Mode::write));
   }
 }
@@ -154,7 +154,7 @@ void open_write(benchmark::State& state) {
 void put_file(benchmark::State& state) {
   const auto catalog = sample().open(Catalog::Mode::write);
   std::uint64_t i = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     Sample::check(
         catalog->put_file({.path = "/bench", .intent = "temp", .place = place_id(0), .promised = ++i})
             .has_value());

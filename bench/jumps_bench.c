@@ -22,7 +22,7 @@ int main(int count, char** words) {
   if (posix_memalign(&data, 4096, block) != 0) {
     return 1;
   }
-  int* order = malloc((size_t)blocks * sizeof *order);
+  int* order = calloc((size_t)blocks, sizeof *order);
   srand(7);
   for (int i = 0; i < blocks; ++i) {
     const int other = rand() % (i + 1);
