@@ -42,11 +42,24 @@ enum sluice_operation {
   /* A hint of the program about the file, which the kernel has got already. offset and length (0 = to the
    * end) say where; flags: POSIX_FADV_..., also where it came by madvise(), or SLUICE_ADVISE_... The result
    * is 0. */
-  SLUICE_ADVISE = 17
+  SLUICE_ADVISE = 17,
+
+  /* What changes names, of files that may be open or not: file_state is NULL, and nothing may be kept there.
+   * path is the name, flags what the call was given; the result is 0. */
+  SLUICE_REMOVE = 18, /* flags: AT_REMOVEDIR where it is to be a folder */
+  SLUICE_RENAME = 19, /* target: the new name, absolute */
+  SLUICE_LINK = 20,   /* target: the further name, absolute */
+  SLUICE_MAKE_FOLDER = 21,
+  /* The names in a folder are to be safe; flags as those of SLUICE_SYNC. */
+  SLUICE_SYNC_FOLDER = 22
 };
 #define SLUICE_BIT(operation) (UINT32_C(1) << (operation))
 /* Of all that a program does. */
 #define SLUICE_ALL (SLUICE_BIT(SLUICE_OPERATIONS) - 1)
+/* Of all that it does to names. */
+#define SLUICE_NAMES                                                                 \
+  (SLUICE_BIT(SLUICE_REMOVE) | SLUICE_BIT(SLUICE_RENAME) | SLUICE_BIT(SLUICE_LINK) | \
+   SLUICE_BIT(SLUICE_MAKE_FOLDER) | SLUICE_BIT(SLUICE_SYNC_FOLDER))
 
 #define SLUICE_SETTLE_POSITION 1 /* the kernel's position of the file is to be right, too */
 #define SLUICE_SETTLE_RETIRE 3   /* and nothing of this open file is kept back from now on */
@@ -80,7 +93,7 @@ struct sluice_activity {
                          length is not told, or a copy that the kernel makes between two files */
   const char* path;   /* of the file, absolute, as the program named it; never NULL */
   const char* target; /* of an open: what is opened; a stage may set another; NULL where libc opens by itself,
-                         and it can be no other */
+                         and it can be no other. Of what changes names: see there */
 };
 
 /* Passes an activity on to the next stage, which sets result and error; the same as activity->result. */

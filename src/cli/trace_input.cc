@@ -32,7 +32,9 @@ extern const Option option_operation = {
     .letter = 'o',
     .type = OptionType::text,
     .argument = "NAME",
-    .help = "only these: open, close, read, write, seek, sync, truncate, allocate, advise, started",
+    .help =
+        "only these: open, close, read, write, seek, sync, truncate, allocate, advise, remove, rename, "
+        "link, mkdir, syncdir, started",
     .repeatable = true};
 extern const Option option_path_glob = {.name = "files",
                                         .letter = 'f',

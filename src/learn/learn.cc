@@ -142,10 +142,12 @@ bool all_gone(const std::vector<std::string>& paths) {
 }
 
 void propose_temp(LearnedFamily& out, const ObservedFile& observed, std::string_view folder, bool look) {
-  if (!observed.write || observed.made_files == 0 || observed.synced_files > 0) {
+  if (!observed.write || observed.made_files == 0 || observed.synced_files > 0 ||
+      observed.renamed_files > 0) {
     return;
   }
-  const bool gone = look && all_gone(out.files);
+  const bool removed = observed.removed_files == observed.files;
+  const bool gone = removed || (look && all_gone(out.files));
   // Where the program was started says nothing.
   const bool scratch = std::any_of(out.files.begin(), out.files.end(), [&](const std::string& path) {
     return is_scratch(std::string_view(path).substr(lies_below(path, folder) ? folder.size() : 0));
@@ -155,9 +157,13 @@ void propose_temp(LearnedFamily& out, const ObservedFile& observed, std::string_
   }
   out.words.push_back(
       {.word = "temp",
-       .confidence = gone ? 0.4 : 0.2,
+       .confidence = removed ? 0.6
+                     : gone  ? 0.4
+                             : 0.2,
        .evidence = fmt::format("made by the program, never synced, {}; it may then be lost with the machine",
-                               gone ? "and not there any more" : "and named like something temporary"),
+                               removed ? "and removed by it"
+                               : gone  ? "and not there any more"
+                                       : "and named like something temporary"),
        .doubtful = true,
        .confirm = true});
 }

@@ -165,6 +165,35 @@ TEST_F(Learn, SyncedFilesAreNeverProposedAsTemporary) {
   }
 }
 
+TEST_F(Learn, WhatTheProgramRemovesMayBeTemporary) {
+  write_all("/data/run7/spill", 0, 100, 4096, 4096);
+  event(TraceEvent::remove, 0, 0, 0, 0, "/data/run7/spill");
+  const Lessons lessons = learned();
+  const LearnedWord& temp = lessons.families[0].words.back();
+  EXPECT_EQ(temp.word, "temp");
+  EXPECT_TRUE(temp.confirm && temp.doubtful);
+  EXPECT_NE(temp.evidence.find("removed by it"), std::string::npos);
+}
+
+TEST_F(Learn, WhatGetsItsNameAtTheEndIsNotTemporary) {
+  write_all("/tmp/result.tmp", 0, 100, 4096, 4096);
+  event(TraceEvent::rename, 0, 0, 0, 0, "/tmp/result.tmp");
+  write_all("/tmp/again.tmp", 0, 100, 100, 1000);
+  event(TraceEvent::remove, 0, 0, 0, 0, "/tmp/again.tmp");
+  open("/tmp/again.tmp", O_CREAT | O_WRONLY);
+  const Lessons lessons = learned();
+  ASSERT_EQ(lessons.families.size(), 2U);
+  for (const LearnedFamily& family : lessons.families) {
+    const bool renamed = family.files.front() == "/tmp/result.tmp";
+    const auto& words = family.words;
+    const auto temp =
+        std::find_if(words.begin(), words.end(), [](const LearnedWord& word) { return word.word == "temp"; });
+    EXPECT_EQ(temp == words.end(), renamed);
+    // It is there again: only its name says so.
+    EXPECT_TRUE(renamed || temp->evidence.find("named like") != std::string::npos);
+  }
+}
+
 TEST_F(Learn, HintsAreWeakest) {
   const std::uint32_t file = open("/data/run7/table", O_RDONLY);
   event(TraceEvent::advise, file, 0, 0, POSIX_FADV_SEQUENTIAL);

@@ -204,6 +204,8 @@ void ObservedFile::add(const ObservedFile& other) {
   synced_writes += other.synced_writes;
   synced_files += other.synced_files;
   made_files += other.made_files;
+  removed_files += other.removed_files;
+  renamed_files += other.renamed_files;
   created_files += other.created_files;
   unknown_sizes += other.unknown_sizes;
   size += other.size;
@@ -258,6 +260,7 @@ void Observer::open(const TraceEvent& event) {
     file.created_files = writes && (event.flags & O_CREAT) != 0 ? 1 : 0;
     file.unknown_sizes = known && (event.flags & O_APPEND) != 0 && !made ? 1 : 0;
   }
+  file.removed_files = 0;  // it is there again
   file.opens += known ? 1 : 0;
   file.calls += known ? 1 : 0;
   file.add_site(event.site, 1);
@@ -274,6 +277,16 @@ void Observer::open(const TraceEvent& event) {
     open.appends = known && (event.flags & O_APPEND) != 0;
     open.last_used = events_;
   }
+}
+
+void Observer::change_names(const TraceEvent& event) {
+  if (event.result < 0 || event.path >= files_.size() || files_[event.path].files == 0) {
+    return;  // it is not about a file that was used
+  }
+  ObservedFile& file = files_[event.path];
+  file.removed_files = event.operation == TraceEvent::remove ? 1 : file.removed_files;
+  file.renamed_files =
+      event.operation == TraceEvent::rename || event.operation == TraceEvent::link ? 1 : file.renamed_files;
 }
 
 // Those of programs that ended without closing them, most likely.
@@ -366,6 +379,10 @@ void Observer::add(const TraceEvent& event) {
   const std::int64_t offset = positions_.offset_of(event);
   if (event.operation == TraceEvent::open) {
     open(event);
+    return;
+  }
+  if (event.is_about_names()) {
+    change_names(event);
     return;
   }
   const auto found = open_.find(event.file);

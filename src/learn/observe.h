@@ -94,6 +94,8 @@ struct ObservedFile {
       0;  // that a sync follows before the next write, or that are synced themselves
   std::uint64_t synced_files = 0;
   std::uint64_t made_files = 0;     // new, or emptied, when they were first opened
+  std::uint64_t removed_files = 0;  // that the program took away again
+  std::uint64_t renamed_files = 0;  // to which it gave another name
   std::uint64_t created_files = 0;  // that the program would have made, had they not been there
   std::uint64_t unknown_sizes = 0;  // files that were appended to without knowing how long they were
   std::uint64_t size = 0;           // of all of them together
@@ -147,6 +149,7 @@ class Observer {
   };
 
   void open(const TraceEvent& event);
+  void change_names(const TraceEvent& event);
   void request(const TraceEvent& event, Open& open, std::int64_t offset);
   void interleave(const TraceEvent& event, const Open& open);
   User& user_of(Open& open, std::uint32_t thread);

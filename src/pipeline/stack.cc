@@ -35,6 +35,12 @@ std::int64_t perform(const Calls& calls, sluice_activity& activity) {
       return calls.ftruncate(fd, static_cast<off_t>(activity.length));
     case SLUICE_ALLOCATE:
       return calls.fallocate(fd, activity.flags, offset, static_cast<off_t>(activity.length));
+    case SLUICE_REMOVE:
+    case SLUICE_RENAME:
+    case SLUICE_LINK:
+    case SLUICE_MAKE_FOLDER:
+    case SLUICE_SYNC_FOLDER:
+      return calls.change_names();
     case SLUICE_SETTLE:
     case SLUICE_ADVISE:
       return 0;

@@ -72,6 +72,11 @@ Calls calls_that_note() {
     errno = ENOSPC;
     return ssize_t{-1};
   };
+  out.change_names = [] {
+    seen.emplace_back("names");
+    errno = EXDEV;
+    return -1;
+  };
   out.fsync = [](int) {
     seen.emplace_back("fsync");
     return 0;
@@ -120,6 +125,17 @@ TEST_F(StackTest, AStageSeesOnlyWhatItWants) {
   EXPECT_FALSE(stack.wants(SLUICE_SYNC));
   EXPECT_EQ(act(stack, SLUICE_SYNC), 0);
   EXPECT_EQ(seen, std::vector<std::string>{"fsync"});
+}
+
+TEST_F(StackTest, WhatChangesNamesIsDoneByWhoeverBeganIt) {
+  const Stack stack = stack_of({"inner"});
+  for (const auto operation :
+       {SLUICE_REMOVE, SLUICE_RENAME, SLUICE_LINK, SLUICE_MAKE_FOLDER, SLUICE_SYNC_FOLDER}) {
+    EXPECT_FALSE(stack.wants(operation));
+    EXPECT_EQ(act(stack, operation), -1);
+    EXPECT_EQ(activity_.error, EXDEV);
+  }
+  EXPECT_EQ(seen, std::vector<std::string>(5, "names"));
 }
 
 TEST_F(StackTest, OneAsideGetsACopyWhenItIsDone) {

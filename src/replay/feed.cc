@@ -13,7 +13,8 @@ namespace {
 
 // Whether what others do to the contents matters to it, or the other way round.
 bool is_about_contents(const TraceEvent& event) {
-  return event.operation != TraceEvent::seek && event.operation != TraceEvent::advise;
+  return event.operation != TraceEvent::seek && event.operation != TraceEvent::advise &&
+         event.operation != TraceEvent::make_folder && event.operation != TraceEvent::sync_folder;
 }
 
 }  // namespace
@@ -208,7 +209,7 @@ bool Feeder::changes(const TraceEvent& event) const {
   // It makes the file where that is not there yet.
   const std::uint32_t file = event.file < scan_.file_of.size() ? scan_.file_of[event.file] : 0;
   const auto before = current_.find(event.path);
-  return !scan_.files[file].prepared && (before == current_.end() || before->second != file);
+  return !scan_.files[file].prepared && (before == current_.end() || before->second.file != file);
 }
 
 // What an open becomes; `step.kind` is nothing where it is not done again.
@@ -224,8 +225,7 @@ Status Feeder::put_open(std::uint32_t strand, const TraceEvent& event, Step& ste
     return {};
   }
   if (known && event.result == -EEXIST && current_.count(event.path) != 0) {
-    const std::uint32_t file = current_[event.path];
-    path = Scratch::name_of(scan_.files[file], file, trace_.path(event.path));
+    path = Scratch::name_of(scan_, current_[event.path].name, trace_);
     step.flags = replayed_flags(event.flags);
     return {};
   }
@@ -235,12 +235,11 @@ Status Feeder::put_open(std::uint32_t strand, const TraceEvent& event, Step& ste
     return {};
   }
   const std::uint32_t file = scan_.file_of[event.file];
-  current_[event.path] = file;
+  const std::uint32_t name = scan_.name_of[event.file];
+  current_[event.path] = {.file = file, .name = name};
   const bool seen = event.flags != TraceEvent::was_open;
   step.flags = seen ? replayed_flags(event.flags) : O_RDWR | O_CREAT | O_CLOEXEC;
-  path = seen && (step.flags & O_TMPFILE) == O_TMPFILE
-             ? "flat"
-             : Scratch::name_of(scan_.files[file], file, trace_.path(event.path));
+  path = seen && (step.flags & O_TMPFILE) == O_TMPFILE ? "flat" : Scratch::name_of(scan_, name, trace_);
   if (!seen) {
     step.kind = Step::reopen;
     step.other = no_slot;
@@ -268,6 +267,24 @@ Status Feeder::put_open(std::uint32_t strand, const TraceEvent& event, Step& ste
   return {};
 }
 
+void Feeder::put_change(const TraceEvent& event, Step& step, std::string& names) {
+  const ReplayChange change =
+      next_change_ < scan_.changes.size() ? scan_.changes[next_change_++] : ReplayChange();
+  const bool two = event.operation == TraceEvent::rename || event.operation == TraceEvent::link;
+  step.kind = event.operation;
+  step.slot = no_slot;
+  step.flags = event.flags;
+  if (change.name != 0) {
+    names = Scratch::name_of(scan_, change.name, trace_);
+    names += two ? '\0' + Scratch::name_of(scan_, change.other, trace_) : "";
+  } else if (event.result == -ENOENT && event.operation != TraceEvent::make_folder) {
+    names = "absent";
+    names += two ? std::string("\0absent", 7) : "";
+  } else {
+    step.kind = Step::nothing;
+  }
+}
+
 Status Feeder::take(const TraceEvent& read) {
   const TraceEvent event = sane(read);
   const auto found = scan_.by_thread.find(thread_key(event));
@@ -286,12 +303,18 @@ Status Feeder::take(const TraceEvent& read) {
   Process& process = process_of(strand);
   const auto open = process.open.find(event.file);
   const bool opens = event.operation == TraceEvent::open;
-  const std::uint32_t path = opens ? event.path : open != process.open.end() ? open->second.path : 0;
+  const bool renames = event.is_about_names();
+  const std::uint32_t path = opens || renames             ? event.path
+                             : open != process.open.end() ? open->second.path
+                                                          : 0;
   const bool changes = this->changes(event);
   Step step;
   std::string name;
   SLUICE_CHECK(wait_for_path(strand, event, path, changes));
-  if (!opens && open != process.open.end()) {
+  if (renames) {
+    SLUICE_CHECK(wait_for_path(strand, event, event.other, changes));
+    put_change(event, step, name);
+  } else if (!opens && open != process.open.end()) {
     SLUICE_CHECK(wait_for_open(strand, event, open->second));
     step.kind = event.operation;
     step.slot = open->second.slot;
@@ -306,6 +329,9 @@ Status Feeder::take(const TraceEvent& read) {
   step.result = event.result;
   step.think = std::max<std::int64_t>(event.begin - own.base, 0);
   note(strand, event, path, changes);
+  if (renames) {
+    note(strand, event, event.other, changes);
+  }
   if (event.operation == TraceEvent::close && open != process.open.end()) {
     own.free_slots.push_back(open->second.slot);
     process.open.erase(open);

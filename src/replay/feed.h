@@ -92,6 +92,8 @@ class Feeder {
   Status wait_for_open(std::uint32_t strand, const TraceEvent& event, const Open& open);
   void note(std::uint32_t strand, const TraceEvent& event, std::uint32_t path, bool changes);
   Status put_open(std::uint32_t strand, const TraceEvent& event, Step& step, std::string& path);
+  // What a change of names becomes, likewise.
+  void put_change(const TraceEvent& event, Step& step, std::string& names);
   [[nodiscard]] bool changes(const TraceEvent& event) const;
   std::uint32_t new_slot(std::uint32_t strand);
   Process& process_of(std::uint32_t strand) { return processes_[scan_.strands[strand].main]; }
@@ -102,7 +104,12 @@ class Feeder {
   std::vector<Strand> strands_;
   std::unordered_map<std::uint32_t, Process> processes_;  // by their main strand
   std::unordered_map<std::uint32_t, PathMarks> paths_;
-  std::unordered_map<std::uint32_t, std::uint32_t> current_;  // file by path
+  struct Current {
+    std::uint32_t file = 0;
+    std::uint32_t name = 0;
+  };
+  std::unordered_map<std::uint32_t, Current> current_;  // by path: what was opened last
+  std::size_t next_change_ = 0;                         // of the scan's
   std::vector<ReplayedOperation> skipped_;
 };
 

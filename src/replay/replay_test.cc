@@ -84,6 +84,18 @@ class Replay : public testing::Test {
          .file = file,
          .operation = operation});
   }
+  void names(std::int64_t begin, std::uint8_t operation, const std::string& path,
+             const std::string& other = "", std::int64_t result = 0, std::uint32_t thread = 0,
+             int flags = 0) {
+    add({.begin = begin,
+         .duration = 5,
+         .result = result,
+         .flags = flags,
+         .thread = thread,
+         .path = writer_->number_of(path),
+         .other = other.empty() ? 0 : writer_->number_of(other),
+         .operation = operation});
+  }
   void started(std::int64_t begin, std::uint32_t process, std::uint32_t parent) {
     add({.begin = begin,
          .result = parent,
@@ -175,7 +187,7 @@ TEST_F(Replay, APathThatIsAnotherFileHasAnotherFile) {
   EXPECT_NE(scanned.file_of[1], scanned.file_of[2]);
   EXPECT_EQ(scanned.files[scanned.file_of[1]].initial, 60U);
   EXPECT_EQ(scanned.files[scanned.file_of[2]].initial, 80U);
-  EXPECT_EQ(scanned.files[scanned.file_of[2]].number, 1U);
+  EXPECT_EQ(scanned.names[scanned.name_of[2]].number, 1U);
   EXPECT_NE(scanned.file_of[4], scanned.file_of[5]);
 }
 
@@ -244,17 +256,99 @@ TEST_F(Replay, FailedOpensFailAgainWhereTheyCan) {
   EXPECT_EQ(steps[4].kind, Step::nothing);
 }
 
+TEST_F(Replay, APathThatIsFreeAgainHasItsNameAgain) {
+  for (int i = 0; i < 3; ++i) {
+    open(i * 100, 0, 1 + static_cast<std::uint32_t>(i), "/d/journal", O_CREAT | O_RDWR);
+    move(i * 100 + 10, 0, 1 + static_cast<std::uint32_t>(i), TraceEvent::write, 100, 100);
+    names(i * 100 + 20, TraceEvent::sync_folder, "/d");
+    names(i * 100 + 30, TraceEvent::remove, "/d/journal");
+  }
+  // Somebody who was not seen made it once more, and then it is removed without having been opened.
+  open(400, 0, 4, "/d/journal", O_RDONLY);
+  move(410, 0, 4, TraceEvent::read, 100, 100);
+  names(420, TraceEvent::remove, "/d/journal");
+  names(430, TraceEvent::remove, "/d/journal");
+  names(440, TraceEvent::remove, "/d/journal", "", -ENOENT);
+  const TraceScan scanned = scan();
+  const Recorder recorded = feed(scanned);
+  const std::vector<std::string>& paths = recorded.paths.at(1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_FALSE(scanned.files[scanned.file_of[i + 1]].prepared);
+    EXPECT_EQ(paths[i * 4], "0/d/journal");
+    EXPECT_EQ(paths[i * 4 + 2], "0/d");
+    EXPECT_EQ(paths[i * 4 + 3], "0/d/journal");
+  }
+  EXPECT_TRUE(scanned.files[scanned.file_of[4]].prepared);
+  EXPECT_EQ(scanned.files[scanned.file_of[4]].initial, 100U);
+  EXPECT_EQ(paths[12], "1/d/journal");
+  EXPECT_EQ(paths[14], "1/d/journal");
+  EXPECT_EQ(paths[15], "2/d/journal");
+  EXPECT_TRUE(scanned.files.back().prepared);
+  EXPECT_EQ(paths[16], "absent");
+  EXPECT_EQ(scanned.files.size(), 6U);
+}
+
+TEST_F(Replay, AFileKeepsItsContentsUnderAnotherName) {
+  open(0, 0, 1, "/new.tmp", O_CREAT | O_EXCL | O_WRONLY);
+  move(10, 0, 1, TraceEvent::write, 100, 100);
+  names(20, TraceEvent::rename, "/new.tmp", "/old");
+  open(30, 0, 2, "/old", O_RDONLY);
+  move(40, 0, 2, TraceEvent::read, 4096, 100);
+  // Of another thread, which has to wait for it.
+  names(50, TraceEvent::link, "/old", "/third", 0, 2);
+  open(60, 3, 3, "/third", O_RDONLY);
+  move(70, 3, 3, TraceEvent::read, 4096, 100);
+  names(80, TraceEvent::rename, "/third", "/fourth", 0, 3, RENAME_EXCHANGE);
+  names(90, TraceEvent::rename, "/no", "/where", -ENOENT, 3);
+  const TraceScan scanned = scan();
+  EXPECT_EQ(scanned.file_of[1], scanned.file_of[2]);
+  EXPECT_EQ(scanned.file_of[1], scanned.file_of[3]);
+  EXPECT_FALSE(scanned.files[scanned.file_of[1]].prepared);
+  EXPECT_EQ(scanned.files.size(), 3U);  // and what "/fourth" was before
+  EXPECT_TRUE(scanned.files[2].prepared);
+  const Recorder recorded = feed(scanned);
+  EXPECT_EQ(recorded.paths.at(1)[2], std::string("0/new.tmp\0"
+                                                 "0/old",
+                                                 15));
+  EXPECT_EQ(recorded.paths.at(1)[3], "0/old");
+  const std::uint32_t second = scanned.by_thread.at(std::uint64_t{1} << 32U | 2);
+  const std::uint32_t third = scanned.by_thread.at(std::uint64_t{1} << 32U | 3);
+  EXPECT_FALSE(recorded.waits(second).empty());
+  ASSERT_FALSE(recorded.waits(third).empty());
+  EXPECT_EQ(recorded.waits(third).front().first, second);
+  EXPECT_EQ(recorded.paths.at(third).back(), "");  // the end
+  EXPECT_EQ(recorded.paths.at(third)[recorded.paths.at(third).size() - 2], std::string("absent\0absent", 13));
+}
+
+// Names of folders change nothing: all that are needed are there.
+TEST_F(Replay, FoldersAreThereBeforehand) {
+  names(0, TraceEvent::make_folder, "/d");
+  open(10, 0, 1, "/d/file", O_CREAT | O_WRONLY);
+  names(20, TraceEvent::rename, "/d", "/e");
+  names(30, TraceEvent::remove, "/e", "", 0, 0, AT_REMOVEDIR);
+  names(40, TraceEvent::remove, "/elsewhere/file");
+  const TraceScan scanned = scan([](const std::string& path) { return !path.starts_with("/elsewhere"); });
+  const Recorder recorded = feed(scanned);
+  ASSERT_EQ(recorded.steps[1].size(), 6U);
+  EXPECT_EQ(scanned.files.size(), 2U);
+  for (const unsigned at : {0U, 2U, 3U, 4U}) {
+    EXPECT_EQ(recorded.steps[1][at].kind, Step::nothing) << at;
+  }
+}
+
 // Whatever a trace says, no step waits for one that never comes, in whatever order threads are run.
 TEST_F(Replay, NobodyWaitsForever) {
   std::mt19937 random(5);
   const auto any = [&](std::uint32_t most) { return static_cast<std::uint32_t>(random() % most); };
   for (int i = 0; i < 20000; ++i) {
     const std::uint32_t process = 1 + any(8);
-    constexpr std::array operations = {TraceEvent::open,   TraceEvent::close,    TraceEvent::read,
-                                       TraceEvent::write,  TraceEvent::truncate, TraceEvent::sync,
-                                       TraceEvent::started};
+    constexpr std::array operations = {
+        TraceEvent::open, TraceEvent::close,  TraceEvent::read,   TraceEvent::write, TraceEvent::truncate,
+        TraceEvent::sync, TraceEvent::remove, TraceEvent::rename, TraceEvent::link,  TraceEvent::started};
     const auto operation = operations[any(operations.size())];
-    const bool opens = operation == TraceEvent::open;
+    const bool names =
+        operation == TraceEvent::remove || operation == TraceEvent::rename || operation == TraceEvent::link;
+    const bool opens = operation == TraceEvent::open || names;
     add({.begin = i * 10,
          .duration = static_cast<std::int64_t>(any(200)) - 10,
          .offset = static_cast<std::int64_t>(any(1000)) - 1,
@@ -266,6 +360,7 @@ TEST_F(Replay, NobodyWaitsForever) {
          .file = any(50),
          .path = opens || operation == TraceEvent::started ? writer_->number_of("/p" + std::to_string(any(9)))
                                                            : 0,
+         .other = names ? writer_->number_of("/p" + std::to_string(any(9))) : 0,
          .operation = operation});
   }
   const TraceScan scanned = scan();
@@ -331,7 +426,7 @@ TEST_F(Replay, NamesStayInTheFolder) {
   EXPECT_EQ(files, odd.size());
   for (std::uint32_t i = 1; i < scanned.files.size(); ++i) {
     struct stat about {};
-    const std::string name = Scratch::name_of(scanned.files[i], i, reader->path(scanned.files[i].path));
+    const std::string name = Scratch::name_of(scanned, scanned.files[i].name, *reader);
     EXPECT_EQ(stat((scratch->path() + "/" + name).c_str(), &about), 0) << name;
     EXPECT_EQ(about.st_size, 7);
   }

@@ -71,8 +71,8 @@ std::string replay_text(const Replayed& replayed, const Style& style) {
   }
   if (replayed.skipped > 0) {
     out += fmt::format(
-        "\nnot done again, because they failed in a way that cannot be had, or what they were done to is "
-        "not in the trace: {}\n",
+        "\nnot done again, because they failed in a way that cannot be had, made or removed folders, or what "
+        "they were done to is not in the trace: {}\n",
         replayed.skipped);
   }
   if (replayed.differed > 0) {

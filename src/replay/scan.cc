@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "replay/names.h"
 #include "trace/text.h"
 
 namespace sluice {
@@ -28,8 +29,9 @@ struct OpenFile {
 class Scanner {
  public:
   Scanner(const TraceReader& trace, const std::function<bool(const std::string&)>& covers, TraceScan& out)
-      : trace_(trace), covers_(covers), out_(out) {
+      : trace_(trace), covers_(covers), out_(out), names_(trace, out) {
     out_.files.emplace_back();
+    out_.names.emplace_back();
     out_.totals.resize(TraceEvent::started + 1);
     out_.strands.emplace_back();
   }
@@ -59,6 +61,8 @@ class Scanner {
     }
     if (event.operation == TraceEvent::open) {
       open(event);
+    } else if (event.is_about_names()) {
+      names_.change(event, is_covered(event.path) && (event.other == 0 || is_covered(event.other)));
     } else if (event.file != 0 && event.file < open_.size() && open_[event.file].path != 0) {
       act(event, open_[event.file]);
     }
@@ -148,16 +152,10 @@ class Scanner {
     out_.strands[creator].spawned.push_back(strand);
   }
 
-  std::uint32_t new_file(std::uint32_t path) {
-    const auto out = static_cast<std::uint32_t>(out_.files.size());
-    ReplayFile& file = out_.files.emplace_back();
-    file.path = path;
-    file.number = numbers_[path]++;
-    current_[path] = out;
-    return out;
-  }
-
   bool is_covered(std::uint32_t path) {
+    if (path == 0 || path >= most_numbers || trace_.path(path).empty()) {
+      return false;
+    }
     covered_.resize(std::max<std::size_t>(covered_.size(), path + 1));
     std::optional<bool>& out = covered_[path];
     if (!out) {
@@ -167,19 +165,14 @@ class Scanner {
   }
 
   void open(const TraceEvent& event) {
-    if (event.path == 0 || trace_.path(event.path).empty() || event.file >= most_numbers) {
+    if (event.file >= most_numbers || !is_covered(event.path)) {
       return;
     }
     out_.changed.resize(std::max<std::size_t>(out_.changed.size(), event.path + 1));
-    current_.resize(out_.changed.size());
-    numbers_.resize(out_.changed.size());
-    if (!is_covered(event.path)) {
-      return;
-    }
-    std::uint32_t& current = current_[event.path];
+    std::uint32_t current = names_.file_at(event.path);
     if (event.result < 0) {
       if (event.result == -EEXIST && current == 0) {
-        out_.files[new_file(event.path)].prepared = true;
+        out_.files[names_.make(event.path, true)].prepared = true;
       }
       return;
     }
@@ -189,9 +182,10 @@ class Scanner {
     const bool seen = event.flags != TraceEvent::was_open;
     const bool creates = seen && (event.flags & O_CREAT) != 0;
     const bool anew = creates && (event.flags & O_EXCL) != 0;
-    if (current == 0 || anew || (seen && (event.flags & O_TMPFILE) == O_TMPFILE)) {
-      new_file(event.path);
-      out_.files[current].prepared = seen && !creates && (event.flags & O_TMPFILE) != O_TMPFILE;
+    const bool nameless = seen && (event.flags & O_TMPFILE) == O_TMPFILE;
+    if (current == 0 || anew || nameless) {
+      current = names_.make(event.path, !creates);
+      out_.files[current].prepared = seen && !creates && !nameless;
       out_.files[current].fixed = anew;
     }
     ReplayFile& file = out_.files[current];
@@ -204,8 +198,10 @@ class Scanner {
     }
     open_.resize(std::max<std::size_t>(open_.size(), event.file + 1));
     out_.file_of.resize(open_.size());
+    out_.name_of.resize(open_.size());
     open_[event.file] = {.path = event.path, .appends = seen && (event.flags & O_APPEND) != 0};
     out_.file_of[event.file] = current;
+    out_.name_of[event.file] = names_.name_at(event.path);
   }
 
   void act(const TraceEvent& event, OpenFile& open) {
@@ -302,12 +298,13 @@ class Scanner {
   // The file has another size than it would have: by what was in it before, or because it is another one.
   void raise(const TraceEvent& event, OpenFile& open, std::uint64_t size, bool exact) {
     std::uint32_t& own = out_.file_of[event.file];
-    const bool possible = !out_.files[own].fixed && size >= out_.files[own].size;
+    const bool possible = !out_.files[own].fixed && !out_.files[own].follows && size >= out_.files[own].size;
     if (!possible) {
       if (open.wrote || open.moved) {
         return;  // it will be counted as another result
       }
-      own = new_file(open.path);
+      own = names_.make(open.path, true);
+      out_.name_of[event.file] = names_.name_at(open.path);
       open.moved = true;
     }
     ReplayFile& file = out_.files[own];
@@ -323,9 +320,8 @@ class Scanner {
   TraceScan& out_;
   std::unordered_map<std::uint32_t, std::uint32_t> mains_;  // strand by process
   std::vector<OpenFile> open_;                              // by number
-  std::vector<std::uint32_t> current_;                      // file by path
-  std::vector<std::uint32_t> numbers_;                      // how many files a path has
-  std::vector<std::optional<bool>> covered_;                // by path
+  PathNames names_;
+  std::vector<std::optional<bool>> covered_;  // by path
 };
 
 }  // namespace
@@ -350,6 +346,9 @@ bool changes_file(const TraceEvent& event) {
     case TraceEvent::write:
     case TraceEvent::truncate:
     case TraceEvent::allocate:
+    case TraceEvent::remove:
+    case TraceEvent::rename:
+    case TraceEvent::link:
       return true;
     default:
       return false;

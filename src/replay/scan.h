@@ -15,18 +15,31 @@
 
 namespace sluice {
 
-// A file of the replay. A path has several where it was another file each time: what is renamed or removed is
-// not in a trace, only that a file is suddenly longer, shorter, or made anew.
-struct ReplayFile {
+// A name in the replay's folder. A path has several where it was another file each time without anybody who
+// was seen to remove or rename it: one that is suddenly longer, shorter, or made anew.
+struct ReplayName {
   std::uint32_t path = 0;
-  std::uint32_t number = 0;   // among those of the path
+  std::uint32_t number = 0;  // among those of the path
+  bool is_folder = false;    // one that is synced
+  bool flat = false;         // is another one, see scratch.h
+};
+
+// A file of the replay.
+struct ReplayFile {
+  std::uint32_t name = 0;     // its first
   std::uint64_t initial = 0;  // bytes that are made beforehand
   std::uint64_t size = 0;     // as the trace goes on
   std::uint64_t written = 0;  // bytes, of writes and allocations
   std::uint64_t largest = 0;
   bool prepared = false;  // is there beforehand
   bool fixed = false;     // its initial size is known by now, or does not matter any more
-  bool flat = false;      // has a name of its own, see scratch.h
+  bool follows = false;   // its name was another's before, so it cannot be there beforehand
+};
+
+// What a call that changes names does in the replay.
+struct ReplayChange {
+  std::uint32_t name = 0;  // 0 = nothing
+  std::uint32_t other = 0;
 };
 
 struct ReplayStrand {
@@ -47,7 +60,10 @@ struct TraceScan {
   std::uint8_t point = 0;
   std::vector<ReplayStrand> strands;      // the first began all others; it does nothing else
   std::vector<ReplayFile> files;          // the first is none
+  std::vector<ReplayName> names;          // the first is none
   std::vector<std::uint32_t> file_of;     // by number of the open file in the trace
+  std::vector<std::uint32_t> name_of;     // likewise: under which name it is opened
+  std::vector<ReplayChange> changes;      // of names, in the order of the trace
   std::vector<std::uint8_t> changed;      // by number of the path: whether any file of it ever was
   std::vector<ReplayedOperation> totals;  // by number of the operation, what was
   std::uint64_t operations = 0;
@@ -71,7 +87,7 @@ constexpr std::int64_t end_of(const TraceEvent& event) {
 }
 // Whether it counts: seen at that point, and an operation.
 bool is_replayed(const TraceEvent& event, std::uint8_t point);
-// Whether an open may change what others see of the path.
+// Whether it may change what others see of the path.
 bool changes_file(const TraceEvent& event);
 // Flags that an open is done again with.
 int replayed_flags(std::int32_t flags);

@@ -37,8 +37,8 @@ std::string safe_part(std::string_view part) {
   return fmt::format("{}%{:016x}", part.substr(0, longest_part - 20), XXH64(part.data(), part.size(), 0));
 }
 
-std::string mirrored(const ReplayFile& file, const std::string& path) {
-  std::string out = fmt::format("{}", file.number);
+std::string mirrored(const ReplayName& name, const std::string& path) {
+  std::string out = fmt::format("{}", name.number);
   for (const std::string_view part : split(path, '/')) {
     if (!part.empty()) {
       out += '/' + safe_part(part);
@@ -158,8 +158,11 @@ Status Scratch::remove() {
   return {};
 }
 
-std::string Scratch::name_of(const ReplayFile& file, std::uint32_t number, const std::string& path) {
-  return file.flat ? fmt::format("flat/{}", number) : mirrored(file, path);
+std::string Scratch::name_of(const TraceScan& scan, std::uint32_t name, const TraceReader& trace) {
+  const ReplayName& one = scan.names[name];
+  return !one.flat       ? mirrored(one, trace.path(one.path))
+         : one.is_folder ? "flat"
+                         : fmt::format("flat/{}", name);
 }
 
 Status Scratch::check_room(const TraceScan& scan) const {
@@ -190,13 +193,14 @@ Result<std::uint64_t> Scratch::prepare(TraceScan& scan, const TraceReader& trace
   // A name that another one needs as a folder, that two paths have, or that is too long, is not used.
   std::unordered_set<std::string> names;
   std::unordered_set<std::string> folders = {"flat"};
-  for (std::uint32_t i = 1; i < scan.files.size(); ++i) {
-    ReplayFile& file = scan.files[i];
-    const std::string name = mirrored(file, trace.path(file.path));
-    file.flat = name.size() > longest_path || path_.size() + name.size() > 4000 ||
-                name.find('/') == std::string::npos || name.find('\0') != std::string::npos ||
-                !names.insert(name).second;
-    if (!file.flat) {
+  for (std::uint32_t i = 1; i < scan.names.size(); ++i) {
+    ReplayName& one = scan.names[i];
+    std::string name = mirrored(one, trace.path(one.path));
+    one.flat = name.size() > longest_path || path_.size() + name.size() > 4000 ||
+               name.find('/') == std::string::npos || name.find('\0') != std::string::npos ||
+               (!one.is_folder && !names.insert(name).second);
+    name += one.is_folder ? "/" : "";
+    if (!one.flat) {
       for (std::size_t at = name.rfind('/');
            at != std::string::npos && folders.insert(name.substr(0, at)).second;
            at = name.rfind('/', at - 1)) {
@@ -207,10 +211,11 @@ Result<std::uint64_t> Scratch::prepare(TraceScan& scan, const TraceReader& trace
   for (const std::string& folder : folders) {
     SLUICE_CHECK(make_folders(fmt::format("{}/{}", path_, folder)));
   }
+  for (ReplayName& one : scan.names) {
+    one.flat = one.flat || (!one.is_folder && folders.count(mirrored(one, trace.path(one.path))) != 0);
+  }
   std::uint64_t all = 0;
-  for (std::uint32_t i = 1; i < scan.files.size(); ++i) {
-    ReplayFile& file = scan.files[i];
-    file.flat = file.flat || folders.count(mirrored(file, trace.path(file.path))) != 0;
+  for (const ReplayFile& file : scan.files) {
     all += file.initial;
   }
   folders.clear();
@@ -218,12 +223,11 @@ Result<std::uint64_t> Scratch::prepare(TraceScan& scan, const TraceReader& trace
       static_cast<char*>(aligned_alloc(4096, contents_bytes)), free);
   make_contents(contents.get(), contents_bytes);
   std::uint64_t done = 0;
-  for (std::uint32_t i = 1; i < scan.files.size(); ++i) {
-    const ReplayFile& file = scan.files[i];
+  for (const ReplayFile& file : scan.files) {
     if (!file.prepared) {
       continue;
     }
-    const std::string path = fmt::format("{}/{}", path_, name_of(file, i, trace.path(file.path)));
+    const std::string path = fmt::format("{}/{}", path_, name_of(scan, file.name, trace));
     const UniqueFd fd(sys().open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd) {
       return Errno().fail(fmt::format("cannot make {}", quote(path)));

@@ -33,8 +33,8 @@ class Scratch {
   // All that is in it goes.
   Status remove();
 
-  // The name of a file of the trace in it.
-  static std::string name_of(const ReplayFile& file, std::uint32_t number, const std::string& path);
+  // A name of the scan as a path in it.
+  static std::string name_of(const TraceScan& scan, std::uint32_t name, const TraceReader& trace);
 
   // Makes the folders and what was there before; decides which files have names of their own. False from
   // `go_on` ends it with EINTR. Returns the bytes that were written.

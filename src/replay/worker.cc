@@ -261,6 +261,23 @@ class StrandRunner {
     return reinterpret_cast<const char*>(&step + 1);
   }
 
+  // Behind the first.
+  [[nodiscard]] static const char* other_path_of(const Step& step) {
+    return path_of(step) + strlen(path_of(step)) + 1;
+  }
+
+  static std::int64_t sync_folder(const char* path, bool data_alone) {
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+      return -1;
+    }
+    const int out = data_alone ? fdatasync(fd) : fsync(fd);
+    const int saved = errno;
+    close(fd);
+    errno = saved;
+    return out;
+  }
+
   void skip_text(const Step& step) {
     at_ += static_cast<std::uint32_t>((step.text + sizeof(Step) - 1) / sizeof(Step));
   }
@@ -357,6 +374,15 @@ class StrandRunner {
         return ftruncate(fd, static_cast<off_t>(step.length));
       case TraceEvent::allocate:
         return fallocate(fd, step.flags, step.offset, static_cast<off_t>(step.length));
+      case TraceEvent::remove:
+        return unlink(path_of(step));
+      case TraceEvent::rename:
+        return renameat2(AT_FDCWD, path_of(step), AT_FDCWD, other_path_of(step),
+                         static_cast<unsigned>(step.flags));
+      case TraceEvent::link:
+        return link(path_of(step), other_path_of(step));
+      case TraceEvent::sync_folder:
+        return sync_folder(path_of(step), step.flags == 1);
       case TraceEvent::advise: {
         const int failed = posix_fadvise(fd, step.offset, static_cast<off_t>(step.length), step.flags);
         errno = failed;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_members = 32;    // of a family, before it becomes one row
 constexpr std::size_t most_tracked = 4096;  // rows in memory, before the smaller half is put together
-constexpr std::size_t operation_count = 8;
+constexpr std::size_t operation_count = TraceEvent::sync_folder + 1;
 
 bool takes_longer(const ViewRow& a, const ViewRow& b) {
   return a.nanoseconds != b.nanoseconds ? a.nanoseconds > b.nanoseconds : a.name < b.name;
@@ -78,6 +78,7 @@ void count(ViewRow& row, const Grid& grid, const Call& call) {
       ++row.opens;
       break;
     case TraceEvent::sync:
+    case TraceEvent::sync_folder:
       ++row.syncs;
       row.sync_nanoseconds += call.duration;
       break;
@@ -148,6 +149,7 @@ class Files {
  public:
   explicit Files(const TraceReader& trace) : trace_(trace) {}
 
+  [[nodiscard]] bool is_known(std::uint32_t path) const { return path < known_.size() && known_[path]; }
   // Stays where it is as long as generation() is the same.
   ViewRow& row_of(std::uint32_t path) {
     const std::string& name = trace_.path(path);
@@ -235,7 +237,8 @@ class Maker {
       process.parent = static_cast<std::uint32_t>(event.result);
       return;
     }
-    if (event.point != point_ || event.operation >= operation_count) {
+    if (event.point != point_ || event.operation >= operation_count ||
+        event.operation == TraceEvent::advise || operation_name(event.operation).empty()) {
       return;
     }
     ++events_;
@@ -325,8 +328,12 @@ class Maker {
 
   // The row of the file that a call is about; none where nobody saw it opened.
   ViewRow* file_of(const TraceEvent& event) {
-    if (event.operation == TraceEvent::open && event.file == 0) {
+    if ((event.operation == TraceEvent::open && event.file == 0) ||
+        event.operation == TraceEvent::sync_folder) {
       return &files_.row_of(event.path);
+    }
+    if (event.is_about_names()) {
+      return files_.is_known(event.path) ? &files_.row_of(event.path) : nullptr;
     }
     if (event.operation == TraceEvent::open) {
       open_[event.file] = {.path = event.path};

@@ -17,6 +17,12 @@ struct TraceEvent {
     truncate = 6,
     allocate = 7,
     advise = 17,
+    // These have a path, and no open file.
+    remove = 18,
+    rename = 19,  // to the other path
+    link = 20,    // the other path is a further name
+    make_folder = 21,
+    sync_folder = 22,
     started = 32  // a process, or another program in one: its program is the path, its parent the result
   };
   static constexpr std::int32_t was_open = -1;     // flags of an open that nobody saw
@@ -33,11 +39,14 @@ struct TraceEvent {
   std::uint32_t thread = 0;
   std::uint32_t file = 0;   // which open file; 0 = none
   std::uint32_t path = 0;   // which path; 0 = none
-  std::uint32_t other = 0;  // what was opened instead
+  std::uint32_t other = 0;  // what was opened instead, or the new name
   std::uint32_t site = 0;   // who opened it, "MODULE+0xOFFSET" among the paths (trace/site.h); 0 = not known
   std::uint8_t operation = 0;
   std::uint8_t point = 0;  // where in the stack it was seen
   bool operator==(const TraceEvent&) const = default;
+
+  // Whether it is about names, and not about an open file.
+  [[nodiscard]] bool is_about_names() const { return operation >= remove && operation <= sync_folder; }
 };
 
 }  // namespace sluice

@@ -92,7 +92,8 @@ constexpr std::size_t operations = 64;
 constexpr std::size_t remembered_ends = 1024;
 
 bool has_path(const TraceEvent& event) {
-  return event.operation == TraceEvent::open || event.operation == TraceEvent::started;
+  return event.operation == TraceEvent::open || event.operation == TraceEvent::started ||
+         event.is_about_names();
 }
 
 // A number as its difference to another.

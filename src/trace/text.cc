@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::array<std::pair<std::uint8_t, std::string_view>, 10> names = {
+constexpr std::array<std::pair<std::uint8_t, std::string_view>, 15> names = {
     {{TraceEvent::open, "open"},
      {TraceEvent::close, "close"},
      {TraceEvent::read, "read"},
@@ -25,6 +25,11 @@ constexpr std::array<std::pair<std::uint8_t, std::string_view>, 10> names = {
      {TraceEvent::truncate, "truncate"},
      {TraceEvent::allocate, "allocate"},
      {TraceEvent::advise, "advise"},
+     {TraceEvent::remove, "remove"},
+     {TraceEvent::rename, "rename"},
+     {TraceEvent::link, "link"},
+     {TraceEvent::make_folder, "mkdir"},
+     {TraceEvent::sync_folder, "syncdir"},
      {TraceEvent::started, "started"}}};
 
 double seconds(std::int64_t nanoseconds) {
@@ -148,52 +153,71 @@ std::int64_t TracePositions::offset_of(const TraceEvent& event) {
     case TraceEvent::read:
     case TraceEvent::write:
       return move(all_[event.file], event);
+    case TraceEvent::remove:
+      if (event.result >= 0) {
+        sizes_.erase(event.path);
+      }
+      return 0;
+    case TraceEvent::rename:
+    case TraceEvent::link:
+      if (event.result >= 0) {
+        sizes_[event.other] = size_of(event.path);
+      }
+      if (event.result >= 0 && event.operation == TraceEvent::rename) {
+        sizes_.erase(event.path);
+      }
+      return 0;
     default:
       return event.offset;
   }
 }
 
-std::string event_line(const TraceEvent& event, const std::string& path) {
-  return fmt::format("{:13.6f}  {:>13}  {:8}  {:24}  {:12}  {:>8}  {}\n", seconds(event.begin),
+std::string event_line(const TraceEvent& event, const EventTexts& texts) {
+  const std::string other = texts.other.empty() ? "" : " -> " + escape(texts.other);
+  return fmt::format("{:13.6f}  {:>13}  {:8}  {:24}  {:12}  {:>8}  {}{}\n", seconds(event.begin),
                      fmt::format("{}/{}", event.process, event.thread), operation_name(event.operation),
-                     what(event), outcome(event), human_duration(seconds(event.duration)), escape(path));
+                     what(event), outcome(event), human_duration(seconds(event.duration)), escape(texts.path),
+                     other);
 }
 
 std::string csv_head() {
-  return "begin_ns,duration_ns,process,thread,point,operation,file,path,offset,length,flags,mode,result\n";
+  return "begin_ns,duration_ns,process,thread,point,operation,file,path,offset,length,flags,mode,result,"
+         "other\n";
 }
 
-std::string csv_line(const TraceEvent& event, const std::string& path, const std::string& point) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", event.begin, event.duration, event.process,
-                     event.thread, quoted(point), operation_name(event.operation), event.file, quoted(path),
-                     event.offset, event.length, event.flags, event.mode, event.result);
+std::string csv_line(const TraceEvent& event, const EventTexts& texts) {
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", event.begin, event.duration,
+                     event.process, event.thread, quoted(texts.point), operation_name(event.operation),
+                     event.file, quoted(texts.path), event.offset, event.length, event.flags, event.mode,
+                     event.result, quoted(texts.other));
 }
 
-std::string json_line(const TraceEvent& event, const std::string& path, const std::string& point,
-                      const std::string& site) {
-  Json out = {{"begin", event.begin},     {"duration", event.duration},
-              {"process", event.process}, {"thread", event.thread},
-              {"point", point},           {"operation", operation_name(event.operation)},
-              {"file", event.file},       {"offset", event.offset},
-              {"length", event.length},   {"flags", event.flags},
-              {"mode", event.mode},       {"result", event.result}};
-  put_bytes(out, "path", path);
-  if (!site.empty()) {
-    put_bytes(out, "site", site);
+std::string json_line(const TraceEvent& event, const EventTexts& texts) {
+  Json out = {
+      {"begin", event.begin},   {"duration", event.duration}, {"process", event.process},
+      {"thread", event.thread}, {"point", texts.point},       {"operation", operation_name(event.operation)},
+      {"file", event.file},     {"offset", event.offset},     {"length", event.length},
+      {"flags", event.flags},   {"mode", event.mode},         {"result", event.result}};
+  put_bytes(out, "path", texts.path);
+  if (!texts.other.empty()) {
+    put_bytes(out, "other", texts.other);
+  }
+  if (!texts.site.empty()) {
+    put_bytes(out, "site", texts.site);
   }
   return out.dump();
 }
 
-std::string chrome_line(const TraceEvent& event, const std::string& path, const std::string& point) {
+std::string chrome_line(const TraceEvent& event, const EventTexts& texts) {
   const Json out = {{"name", operation_name(event.operation)},
-                    {"cat", point},
+                    {"cat", texts.point},
                     {"ph", "X"},
                     {"ts", static_cast<double>(event.begin) / 1e3},
                     {"dur", static_cast<double>(event.duration) / 1e3},
                     {"pid", event.process},
                     {"tid", event.thread},
                     {"args",
-                     {{"path", escape(path)},
+                     {{"path", escape(texts.path)},
                       {"offset", event.offset},
                       {"length", event.length},
                       {"result", event.result}}}};

@@ -46,15 +46,22 @@ class TracePositions {
   std::unordered_map<std::uint32_t, std::int64_t> sizes_;  // by number of the path
 };
 
+// What the numbers of an event mean; "" where it has none.
+struct EventTexts {
+  const std::string& path;
+  const std::string& other;
+  const std::string& point;
+  const std::string& site;
+};
+
 // A line with its end: "     0.001234  1234/1235  write  4096 at 8192 = 4096  12.3 us  /data/out".
-std::string event_line(const TraceEvent& event, const std::string& path);
+std::string event_line(const TraceEvent& event, const EventTexts& texts);
 
 std::string csv_head();
-std::string csv_line(const TraceEvent& event, const std::string& path, const std::string& point);
-// One object; it has a site where that is not empty.
-std::string json_line(const TraceEvent& event, const std::string& path, const std::string& point,
-                      const std::string& site);
+std::string csv_line(const TraceEvent& event, const EventTexts& texts);
+// One object; it has another path and a site where these are not empty.
+std::string json_line(const TraceEvent& event, const EventTexts& texts);
 // For Perfetto and chrome://tracing: an object of the list traceEvents.
-std::string chrome_line(const TraceEvent& event, const std::string& path, const std::string& point);
+std::string chrome_line(const TraceEvent& event, const EventTexts& texts);
 
 }  // namespace sluice

@@ -39,7 +39,9 @@ class Trace : public testing::Test {
       now += static_cast<std::int64_t>(random() % 1000) + 1;
       event.begin = now;
       event.duration = any();
-      event.operation = static_cast<std::uint8_t>(random() % 8);
+      const auto any_operation = random() % 13;  // the last five change names
+      event.operation = static_cast<std::uint8_t>(any_operation < 8 ? any_operation
+                                                                    : any_operation - 8 + TraceEvent::remove);
       event.offset = random() % 4 == 0 ? TraceEvent::at_position : any();
       event.length = static_cast<std::uint64_t>(any());
       event.result = random() % 2 == 0 ? static_cast<std::int64_t>(event.length) : -any();
@@ -49,9 +51,11 @@ class Trace : public testing::Test {
       event.thread = event.process + static_cast<std::uint32_t>(random() % 2);
       event.file = static_cast<std::uint32_t>(any());
       event.point = static_cast<std::uint8_t>(random() % 8);
-      if (event.operation == TraceEvent::open) {
+      if (event.operation == TraceEvent::open || event.is_about_names()) {
         event.path = writer->number_of("/data/" + std::to_string(random() % 100));
         event.other = random() % 2 == 0 ? writer->number_of(std::string("/a\n\xff\0b", 6)) : 0;
+      }
+      if (event.operation == TraceEvent::open) {
         event.site = random() % 2 == 0 ? writer->number_of("/bin/p+0x" + std::to_string(random() % 9)) : 0;
       }
       EXPECT_TRUE(writer->add(event));
@@ -92,7 +96,8 @@ TEST_F(Trace, WhatIsWrittenIsRead) {
   ASSERT_EQ(read.size(), written.size());
   EXPECT_TRUE(read == written);
   for (const TraceEvent& event : read) {
-    EXPECT_EQ(reader->path(event.path).empty(), event.operation != TraceEvent::open);
+    EXPECT_EQ(reader->path(event.path).empty(),
+              event.operation != TraceEvent::open && !event.is_about_names());
   }
   EXPECT_EQ(reader->path(0), "");
   EXPECT_EQ(reader->path(100000), "");

@@ -54,7 +54,10 @@ Result<Output> run(const Context& context) {
   out.print(form->head());
   TraceFiles files;
   SLUICE_CHECK(for_each_wanted(context, trace, files, [&](const TraceEvent& event, const std::string& file) {
-    return out.print(form->line(event, file, point_name(trace, event.point), trace.path(event.site)));
+    const std::string point = point_name(trace, event.point);
+    return out.print(form->line(
+        event,
+        {.path = file, .other = trace.path(event.other), .point = point, .site = trace.path(event.site)}));
   }));
   out.print(form->tail());
   warn_of_trouble(trace, path);

@@ -40,9 +40,10 @@ Result<Output> run(const Context& context) {
       return true;
     }
     const std::string point = point_name(trace, event.point);
-    read = context.json ? out.print((first ? "{\"events\": [" : ",\n") +
-                                    json_line(event, file, point, trace.path(event.site)))
-                        : out.print(event_line(event, file));
+    const EventTexts texts{
+        .path = file, .other = trace.path(event.other), .point = point, .site = trace.path(event.site)};
+    read = context.json ? out.print((first ? "{\"events\": [" : ",\n") + json_line(event, texts))
+                        : out.print(event_line(event, texts));
     first = false;
     return read;
   };

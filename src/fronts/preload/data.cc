@@ -18,6 +18,7 @@ using sluice::is_memory;
 using sluice::preload::abandon;
 using sluice::preload::act;
 using sluice::preload::begin;
+using sluice::preload::change_names;
 using sluice::preload::File;
 using sluice::preload::is_keeping;
 using sluice::preload::managed;
@@ -25,6 +26,7 @@ using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 using sluice::preload::real;
 using sluice::preload::settle;
+using sluice::preload::wants_names;
 
 namespace {
 
@@ -156,12 +158,18 @@ bool is_position(off_t offset) {
   return offset >= 0;
 }
 
-// Whoever syncs a folder wants the names in it to be safe.
-void before_folder_sync(int fd) {
+// Of a descriptor that has no stack. Whoever syncs a folder wants the names in it to be safe.
+int sync_unmanaged(int fd, bool data_alone) {
+  const auto sync = [&] { return data_alone ? real.fdatasync(fd) : real.fsync(fd); };
+  const bool wanted = wants_names(SLUICE_SYNC_FOLDER);
   struct stat found {};
-  if (is_keeping() && syscall(SYS_fstat, fd, &found) == 0 && S_ISDIR(found.st_mode)) {
+  if ((!wanted && !is_keeping()) || syscall(SYS_fstat, fd, &found) != 0 || !S_ISDIR(found.st_mode)) {
+    return sync();
+  }
+  if (is_keeping()) {
     put_down_all();
   }
+  return change_names(SLUICE_SYNC_FOLDER, {fd, "."}, {}, data_alone ? 1 : 0, sync);
 }
 
 struct Truncation {
@@ -258,17 +266,11 @@ SLUICE_ALIAS(off64_t, lseek64, lseek, (int, off64_t, int)) noexcept;
 
 SLUICE_EXPORT int fsync(int fd) {
   const auto file = managed(fd, SLUICE_SYNC);
-  if (!file) {
-    before_folder_sync(fd);
-  }
-  return !file ? real.fsync(fd) : static_cast<int>(act(*file, SLUICE_SYNC, fd, nullptr, 0, 0, 0));
+  return !file ? sync_unmanaged(fd, false) : static_cast<int>(act(*file, SLUICE_SYNC, fd, nullptr, 0, 0, 0));
 }
 SLUICE_EXPORT int fdatasync(int fd) {
   const auto file = managed(fd, SLUICE_SYNC);
-  if (!file) {
-    before_folder_sync(fd);
-  }
-  return !file ? real.fdatasync(fd) : static_cast<int>(act(*file, SLUICE_SYNC, fd, nullptr, 0, 0, 1));
+  return !file ? sync_unmanaged(fd, true) : static_cast<int>(act(*file, SLUICE_SYNC, fd, nullptr, 0, 0, 1));
 }
 
 SLUICE_EXPORT int ftruncate(int fd, off_t size) noexcept {

@@ -35,6 +35,7 @@ constexpr std::size_t pool_size = 4096;
 Pool<File, pool_size> pool;
 std::array<Stack, most_stacks> stacks;
 std::array<std::uint16_t, most_rules> stack_of_rule;  // and one; 0 = none
+std::atomic<std::uint32_t> wanted_names = 0;          // SLUICE_BIT of what changes names, that a stack wants
 std::atomic<bool> active = false;
 std::atomic<unsigned> highest = 0;  // descriptor that ever was managed
 
@@ -65,6 +66,7 @@ constexpr Calls calls_with(int (*close)(int)) {
       .ftruncate = [](int fd, off_t size) { return real.ftruncate(fd, size); },
       .fallocate = [](int fd, int mode, off_t offset,
                       off_t length) { return real.fallocate(fd, mode, offset, length); },
+      .change_names = nullptr,  // see calls_performed
   };
 }
 constexpr Calls calls = calls_with(close_below);
@@ -85,16 +87,17 @@ constexpr Calls calls_performed = [] {
   out.ftruncate = [](int, off_t) { return static_cast<int>(performing.perform(performing.context)); };
   out.read = [](int, void*, std::size_t) { return performing.perform(performing.context); };
   out.pread = [](int, void*, std::size_t, off_t) { return performing.perform(performing.context); };
+  out.change_names = [] { return static_cast<int>(performing.perform(performing.context)); };
   out.write = [](int, const void*, std::size_t) { return performing.perform(performing.context); };
   out.pwrite = [](int, const void*, std::size_t, off_t) { return performing.perform(performing.context); };
   return out;
 }();
 
-__attribute__((always_inline)) inline std::int64_t act_with(const Calls& below, File& file,
-                                                            sluice_activity& activity) {
-  const unsigned foreign = file.stack->is_foreign() ? 1 : 0;
+__attribute__((always_inline)) inline std::int64_t act_with(const Calls& below, const Stack& stack,
+                                                            FileStates& states, sluice_activity& activity) {
+  const unsigned foreign = stack.is_foreign() ? 1 : 0;
   inside_foreign += foreign;
-  const std::int64_t result = file.stack->act(below, file.states, activity);
+  const std::int64_t result = stack.act(below, states, activity);
   inside_foreign -= foreign;
   if (result < 0) {
     errno = activity.error;
@@ -102,12 +105,30 @@ __attribute__((always_inline)) inline std::int64_t act_with(const Calls& below, 
   return result;
 }
 
-sluice_activity activity_on(const File& file, sluice_operation operation, int fd) {
+__attribute__((always_inline)) inline std::int64_t act_with(const Calls& below, File& file,
+                                                            sluice_activity& activity) {
+  return act_with(below, *file.stack, file.states, activity);
+}
+
+sluice_activity activity_on(const char* path, sluice_operation operation, int fd) {
   sluice_activity out = {};
   out.size = sizeof out;
   out.operation = operation;
   out.descriptor = fd;
-  out.path = file.path;
+  out.path = path;
+  return out;
+}
+sluice_activity activity_on(const File& file, sluice_operation operation, int fd) {
+  return activity_on(file.path, operation, fd);
+}
+
+// An activity whose operation something else performs than the call of its kind.
+std::int64_t act_performed(const Stack& stack, FileStates& states, sluice_activity& activity, Perform perform,
+                           void* context) {
+  const Performing before = performing;  // of what a signal's handler came into
+  performing = {.perform = perform, .context = context};
+  const std::int64_t out = act_with(calls_performed, stack, states, activity);
+  performing = before;
   return out;
 }
 
@@ -338,11 +359,7 @@ std::int64_t act(File& file, sluice_operation operation, int fd, std::size_t len
   sluice_activity activity = activity_on(file, operation, fd);
   activity.offset = offset;
   activity.length = length;
-  const Performing before = performing;  // of what a signal's handler came into
-  performing = {.perform = perform, .context = context};
-  const std::int64_t out = act_with(calls_performed, file, activity);
-  performing = before;
-  return out;
+  return act_performed(*file.stack, file.states, activity, perform, context);
 }
 
 std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_t mode, Perform perform,
@@ -351,10 +368,9 @@ std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_
   activity.flags = flags;
   activity.mode = mode;
   activity.target = perform == nullptr ? path : nullptr;
-  const Performing before = performing;
-  performing = {.perform = perform, .context = context};
-  const std::int64_t fd = act_with(perform == nullptr ? calls : calls_performed, file, activity);
-  performing = before;
+  const std::int64_t fd = perform == nullptr
+                              ? act_with(calls, file, activity)
+                              : act_performed(*file.stack, file.states, activity, perform, context);
   if (fd < 0) {
     abandon(file);
   } else {
@@ -362,6 +378,35 @@ std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_
     hear_priority(static_cast<int>(fd));
   }
   return fd;
+}
+
+bool wants_names(sluice_operation operation) {
+  return (wanted_names.load(std::memory_order_relaxed) & SLUICE_BIT(operation)) != 0 && inside_foreign == 0;
+}
+
+std::int64_t act_names(sluice_operation operation, const Name& name, const Name& other, int flags,
+                       Perform perform, void* context) {
+  const int saved = errno;
+  const PathRoom first;
+  const PathRoom second;
+  const Stack* stack = nullptr;
+  if (first && name.path != nullptr && absolute(name.folder, name.path, first.text())) {
+    stack = stack_for(first.text());
+    if (other.path != nullptr && (!second || !absolute(other.folder, other.path, second.text()))) {
+      stack = nullptr;
+    } else if (other.path != nullptr && stack == nullptr) {
+      stack = stack_for(second.text());
+    }
+  }
+  errno = saved;
+  if (stack == nullptr || !stack->wants(operation)) {
+    return perform(context);
+  }
+  sluice_activity activity = activity_on(first.text(), operation, name.folder);
+  activity.flags = flags;
+  activity.target = other.path == nullptr ? nullptr : second.text();
+  FileStates none = {};
+  return act_performed(*stack, none, activity, perform, context);
 }
 
 bool is_active() {
@@ -584,6 +629,10 @@ void start() {
         say("a stage is left out", why.data());
       }
       specs = end == std::string_view::npos ? std::string_view() : specs.substr(end + 1);
+    }
+    for (const auto operation :
+         {SLUICE_REMOVE, SLUICE_RENAME, SLUICE_LINK, SLUICE_MAKE_FOLDER, SLUICE_SYNC_FOLDER}) {
+      wanted_names.fetch_or(stack.wants(operation) ? SLUICE_BIT(operation) : 0);
     }
   }
   pthread_atfork(before_fork, after_fork, after_fork_in_child);

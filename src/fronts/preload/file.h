@@ -125,6 +125,26 @@ std::int64_t act(File& file, sluice_operation operation, int fd, std::size_t len
 std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_t mode,
                       Perform perform = nullptr, void* context = nullptr);
 
+// A name as the program gave it; no path: none.
+struct Name {
+  int folder;
+  const char* path;
+};
+// Whether any stack wants to see this change of names.
+bool wants_names(sluice_operation operation);
+// Passes a change of names through the stack of the first, or else of the other.
+std::int64_t act_names(sluice_operation operation, const Name& name, const Name& other, int flags,
+                       Perform perform, void* context);
+// The same where any wants it; else it is just called.
+template <class Call>
+int change_names(sluice_operation operation, const Name& name, const Name& other, int flags, Call call) {
+  if (!wants_names(operation)) [[likely]] {
+    return call();
+  }
+  const Perform perform = [](void* context) -> std::int64_t { return (*static_cast<Call*>(context))(); };
+  return static_cast<int>(act_names(operation, name, other, flags, perform, &call));
+}
+
 // A new one for an open of this path; null where no stack is for it. `path` is as the program gave it.
 File* begin(int folder, const char* path, int flags);
 // It has its first descriptor, where that is a regular file's; else it is given back.

@@ -21,6 +21,7 @@
 #include "fronts/preload/pending.h"
 #include "pipeline/process.h"
 
+using sluice::preload::change_names;
 using sluice::preload::is_keeping;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
@@ -50,9 +51,6 @@ SLUICE_NAMED(ssize_t, readlink, (const char* path, char* out, size_t size), (pat
              AT_FDCWD, path)
 SLUICE_NAMED(ssize_t, readlinkat, (int folder, const char* path, char* out, size_t size),
              (folder, path, out, size), noexcept, folder, path)
-SLUICE_NAMED(int, mkdir, (const char* path, mode_t mode), (path, mode), noexcept, AT_FDCWD, path)
-SLUICE_NAMED(int, mkdirat, (int folder, const char* path, mode_t mode), (folder, path, mode), noexcept,
-             folder, path)
 SLUICE_NAMED(int, mkfifo, (const char* path, mode_t mode), (path, mode), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, mkfifoat, (int folder, const char* path, mode_t mode), (folder, path, mode), noexcept,
              folder, path)
@@ -87,7 +85,6 @@ SLUICE_NAMED(char*, realpath, (const char* path, char* out), (path, out), noexce
 SLUICE_NAMED(char*, canonicalize_file_name, (const char* path), (path), noexcept, AT_FDCWD, path)
 
 // A whole folder, or more.
-SLUICE_WHOLE(int, rmdir, (const char* path), (path), noexcept)
 SLUICE_WHOLE(DIR*, opendir, (const char* path), (path), )
 SLUICE_WHOLE(DIR*, fdopendir, (int fd), (fd), )
 SLUICE_WHOLE(void, rewinddir, (DIR * folder), (folder), noexcept)
@@ -116,6 +113,29 @@ SLUICE_ALIAS(int, scandirat64, scandirat,
 SLUICE_ALIAS(int, ftw64, ftw, (const char*, __ftw64_func_t, int));
 SLUICE_ALIAS(int, nftw64, nftw, (const char*, __nftw64_func_t, int, int));
 SLUICE_ALIAS(int, glob64, glob, (const char*, int, int (*)(const char*, int), glob64_t*));
+
+// Folders.
+SLUICE_EXPORT int mkdirat(int folder, const char* path, mode_t mode) noexcept {
+  if (is_keeping()) [[unlikely]] {
+    put_down_name(folder, path);
+  }
+  return change_names(SLUICE_MAKE_FOLDER, {folder, path}, {}, 0,
+                      [&] { return SLUICE_NEXT(mkdirat)(folder, path, mode); });
+}
+SLUICE_EXPORT int mkdir(const char* path, mode_t mode) noexcept {
+  if (is_keeping()) [[unlikely]] {
+    put_down_name(AT_FDCWD, path);
+  }
+  return change_names(SLUICE_MAKE_FOLDER, {AT_FDCWD, path}, {}, 0,
+                      [&] { return SLUICE_NEXT(mkdir)(path, mode); });
+}
+SLUICE_EXPORT int rmdir(const char* path) noexcept {
+  if (is_keeping()) [[unlikely]] {
+    put_down_all();
+  }
+  return change_names(SLUICE_REMOVE, {AT_FDCWD, path}, {}, AT_REMOVEDIR,
+                      [&] { return SLUICE_NEXT(rmdir)(path); });
+}
 
 // New files do not get these bits; the kernel tells them only to who changes them.
 SLUICE_EXPORT mode_t umask(mode_t mask) noexcept {

@@ -30,6 +30,7 @@ using sluice::Area;
 using sluice::AreaMove;
 using sluice::Naming;
 using sluice::preload::ask;
+using sluice::preload::change_names;
 using sluice::preload::describe_name;
 using sluice::preload::drop_name;
 using sluice::preload::elsewhere;
@@ -116,7 +117,7 @@ bool is_folder(int folder, const char* path) {
 }
 
 template <class Unlink>
-int unlinked(int folder, const char* path, bool removes_folders, Unlink unlink) {
+int unlinked_below(int folder, const char* path, bool removes_folders, Unlink unlink) {
   if (is_keeping()) {
     if (removes_folders) {
       put_down_all();  // one with something in it stays
@@ -135,6 +136,12 @@ int unlinked(int folder, const char* path, bool removes_folders, Unlink unlink) 
   const int out = unlink();
   naming.end(out == 0);
   return out;
+}
+
+template <class Unlink>
+int unlinked(int folder, const char* path, int flags, bool removes_folders, Unlink unlink) {
+  return change_names(SLUICE_REMOVE, {folder, path}, {}, flags,
+                      [&] { return unlinked_below(folder, path, removes_folders, unlink); });
 }
 
 // Whether it is there or below.
@@ -171,7 +178,7 @@ bool is_same_file(const AreaMove* one, const AreaMove* other) {
 }
 
 template <class Rename>
-int renamed(int folder, const char* from, int other, const char* to, unsigned flags, Rename rename) {
+int renamed_below(int folder, const char* from, int other, const char* to, unsigned flags, Rename rename) {
   if (is_keeping()) {
     settle(folder, from, false, 0);
     settle(other, to, false, 0);
@@ -223,6 +230,12 @@ int renamed(int folder, const char* from, int other, const char* to, unsigned fl
   return out;
 }
 
+template <class Rename>
+int renamed(int folder, const char* from, int other, const char* to, unsigned flags, Rename rename) {
+  return change_names(SLUICE_RENAME, {folder, from}, {other, to}, static_cast<int>(flags),
+                      [&] { return renamed_below(folder, from, other, to, flags, rename); });
+}
+
 // A path that is not there, or empty, means the descriptor itself. libc's headers promise the compiler that
 // there is one, and programs do not keep to it.
 void settle_at(int folder, const char* path, int flags) {
@@ -254,7 +267,7 @@ void note_list(const char* name) {
 
 // Another name of a file that is elsewhere is another link, to another name of its data.
 template <class Link>
-int linked(int folder, const char* from, int other, const char* to, int flags, Link link) {
+int linked_below(int folder, const char* from, int other, const char* to, int flags, Link link) {
   if (is_keeping()) {
     settle_at(folder, from, flags | AT_SYMLINK_NOFOLLOW);
     put_down_name(other, to);
@@ -287,6 +300,12 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
   end_move(*area, *second);
   errno = saved;
   return -1;
+}
+
+template <class Link>
+int linked(int folder, const char* from, int other, const char* to, int flags, Link link) {
+  return change_names(SLUICE_LINK, {folder, from}, {other, to}, flags,
+                      [&] { return linked_below(folder, from, other, to, flags, link); });
 }
 
 }  // namespace
@@ -404,14 +423,14 @@ SLUICE_EXPORT int linkat(int folder, const char* from, int other, const char* to
                 [&] { return SLUICE_NEXT(linkat)(folder, from, other, to, flags); });
 }
 SLUICE_EXPORT int unlink(const char* path) noexcept {
-  return unlinked(AT_FDCWD, path, false, [&] { return SLUICE_NEXT(unlink)(path); });
+  return unlinked(AT_FDCWD, path, 0, false, [&] { return SLUICE_NEXT(unlink)(path); });
 }
 SLUICE_EXPORT int unlinkat(int folder, const char* path, int flags) noexcept {
-  return unlinked(folder, path, (flags & AT_REMOVEDIR) != 0,
+  return unlinked(folder, path, flags, (flags & AT_REMOVEDIR) != 0,
                   [&] { return SLUICE_NEXT(unlinkat)(folder, path, flags); });
 }
 SLUICE_EXPORT int remove(const char* path) noexcept {
-  return unlinked(AT_FDCWD, path, is_keeping() && is_folder(AT_FDCWD, path),
+  return unlinked(AT_FDCWD, path, 0, is_keeping() && is_folder(AT_FDCWD, path),
                   [&] { return SLUICE_NEXT(remove)(path); });
 }
 

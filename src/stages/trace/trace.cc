@@ -95,6 +95,10 @@ void write_open(const Point& point, void** file_state, const sluice_activity& ac
                     point.trace->sites == 0 ? std::string_view() : find_site(room));
 }
 
+bool changes_names(std::uint32_t operation) {
+  return (SLUICE_BIT(operation) & SLUICE_NAMES) != 0;
+}
+
 std::int64_t act(void* state, void** file_state, sluice_activity* activity, const sluice_next* next) {
   const Point& point = *static_cast<const Point*>(state);
   if (point.trace == nullptr) {
@@ -111,15 +115,20 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
                  .operation = operation,
                  .point = point.number};
   call.begin = ticks(trace);
-  if (*file_state == nullptr && operation != SLUICE_OPEN) [[unlikely]] {
+  const bool named = changes_names(operation);
+  if (*file_state == nullptr && operation != SLUICE_OPEN && !named) [[unlikely]] {
     tell_open(point, file_state, *activity, call.begin);
   }
-  call.file = unpack(*file_state);
+  call.file = named ? 0 : unpack(*file_state);
   const std::int64_t result = next->act(next, activity);
   call.end = ticks(trace);
   call.result = result < 0 ? -activity->error : result;
   if (operation == SLUICE_OPEN) [[unlikely]] {
     write_open(point, file_state, *activity, call, target);
+    return result;
+  }
+  if (named) [[unlikely]] {
+    write_whole_trace(trace, call, activity->path, target == nullptr ? "" : target);
     return result;
   }
   // Of a vector, or a copy by the kernel, only what was moved is known.
@@ -145,7 +154,7 @@ extern const sluice_stage stage_trace = {
     .state = "counters",
     .semantics = "kept",
     .parameters = "point=program what this place in the stack is called in the trace",
-    .operations = SLUICE_ALL | SLUICE_BIT(SLUICE_ADVISE),
+    .operations = SLUICE_ALL | SLUICE_BIT(SLUICE_ADVISE) | SLUICE_NAMES,
     .aside = 0,
     .start = start,
     .act = act,

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "trace/event.h"
+#include "trace/text.h"
 
 namespace sluice {
 
@@ -19,8 +19,7 @@ class TraceExporter {
   virtual ~TraceExporter() = default;
 
   virtual std::string head() { return ""; }
-  virtual std::string line(const TraceEvent& event, const std::string& path, const std::string& point,
-                           const std::string& site) = 0;
+  virtual std::string line(const TraceEvent& event, const EventTexts& texts) = 0;
   virtual std::string tail() { return ""; }
 };
 

@@ -27,28 +27,31 @@ TraceEvent move(std::uint8_t operation, std::uint32_t process, std::uint32_t fil
   return event;
 }
 
+std::string line(TraceExporter& form, const TraceEvent& event, const std::string& path) {
+  return form.line(event, {.path = path, .other = "", .point = "", .site = ""});
+}
+
 // Four processes take turns in one file; each writes files of its own afterwards, synced.
 std::string of_four(std::string_view name) {
   const auto form = make_exporter(name);
   std::string out = form->head();
   for (std::uint32_t p = 0; p < 4; ++p) {
     for (std::int64_t i = 0; i < 64; ++i) {
-      out +=
-          form->line(move(TraceEvent::write, p + 1, p + 1, (i * 4 + p) * 4096, 4096), "/data/shared", "", "");
+      out += line(*form, move(TraceEvent::write, p + 1, p + 1, (i * 4 + p) * 4096, 4096), "/data/shared");
     }
     for (std::uint32_t k = 0; k < 5; ++k) {
       const std::string path = "/data/step_" + std::to_string(p) + "_" + std::to_string(k) + ".dat";
       const std::uint32_t file = 10 + p * 5 + k;
       TraceEvent open = move(TraceEvent::open, p + 1, file, 0, 3);
       open.flags = O_WRONLY | O_DIRECT;
-      out += form->line(open, path, "", "");
+      out += line(*form, open, path);
       for (int i = 0; i < 4; ++i) {
         TraceEvent event = move(TraceEvent::write, p + 1, file, TraceEvent::at_position, 65536);
         event.begin = 1000;
-        out += form->line(event, path, "", "");
+        out += line(*form, event, path);
       }
-      out += form->line(move(TraceEvent::sync, p + 1, file, 0, 0), path, "", "");
-      out += form->line(move(TraceEvent::close, p + 1, file, 0, 0), path, "", "");
+      out += line(*form, move(TraceEvent::sync, p + 1, file, 0, 0), path);
+      out += line(*form, move(TraceEvent::close, p + 1, file, 0, 0), path);
     }
   }
   return out + form->tail();
@@ -75,8 +78,7 @@ TEST(Export, FioJob) {
 TEST(Export, FioJobSplitsSizes) {
   const auto form = make_fio_job();
   for (int i = 0; i < 100; ++i) {
-    form->line(move(TraceEvent::read, 1, 1, (i * 7919) % 1000 * 512, i % 4 == 0 ? 8192 : 512), "/a\n[b]", "",
-               "");
+    line(*form, move(TraceEvent::read, 1, 1, (i * 7919) % 1000 * 512, i % 4 == 0 ? 8192 : 512), "/a\n[b]");
   }
   const std::string job = form->tail();
   EXPECT_THAT(job, HasSubstr("[1-a__b_]\nrw=randread\nbssplit=512/75:8192/25\n"));
@@ -104,8 +106,8 @@ TEST(Export, RomioOfSharedAndScattered) {
 TEST(Export, RomioOfLargeAndAlone) {
   const auto form = make_romio();
   for (int i = 0; i < 10; ++i) {
-    form->line(move(TraceEvent::write, 1, 1, i * (16LL << 20), 16 << 20), "/out", "", "");
-    form->line(move(TraceEvent::read, 1, 2, i * 200, 100), "/in", "", "");
+    line(*form, move(TraceEvent::write, 1, 1, i * (16LL << 20), 16 << 20), "/out");
+    line(*form, move(TraceEvent::read, 1, 2, i * 200, 100), "/in");
   }
   const std::string hints = form->tail();
   EXPECT_THAT(hints, HasSubstr("\nromio_cb_write disable\n"));
@@ -123,9 +125,9 @@ TEST(Export, WithoutCalls) {
 
 TEST(Export, IologLeavesProgramsOut) {
   const auto form = make_iolog();
-  EXPECT_EQ(form->line(move(TraceEvent::started, 1, 0, 0, 0), "/bin/cp", "", ""), "");
-  EXPECT_EQ(form->line(move(TraceEvent::write, 1, 1, 5, 7), "/a", "", ""), "/a add\n/a open\n/a write 5 7\n");
-  EXPECT_EQ(form->line(move(TraceEvent::write, 1, 1, 5, 7), "/a b", "", ""), "");
+  EXPECT_EQ(line(*form, move(TraceEvent::started, 1, 0, 0, 0), "/bin/cp"), "");
+  EXPECT_EQ(line(*form, move(TraceEvent::write, 1, 1, 5, 7), "/a"), "/a add\n/a open\n/a write 5 7\n");
+  EXPECT_EQ(line(*form, move(TraceEvent::write, 1, 1, 5, 7), "/a b"), "");
 }
 
 TEST(TracedWorkload, NumbersThatCannotBe) {

@@ -113,9 +113,8 @@ std::vector<Job> jobs_of(const std::vector<TracedFamily>& families) {
 
 class FioJob : public TraceExporter {
  public:
-  std::string line(const TraceEvent& event, const std::string& path, const std::string& /*point*/,
-                   const std::string& /*site*/) override {
-    workload_.add(event, path);
+  std::string line(const TraceEvent& event, const EventTexts& texts) override {
+    workload_.add(event, texts.path);
     return "";
   }
   std::string tail() override {

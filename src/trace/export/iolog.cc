@@ -12,11 +12,11 @@ namespace {
 class Iolog : public TraceExporter {
  public:
   std::string head() override { return "fio version 2 iolog\n"; }
-  std::string line(const TraceEvent& event, const std::string& path, const std::string& /*point*/,
-                   const std::string& /*site*/) override {
+  std::string line(const TraceEvent& event, const EventTexts& texts) override {
+    const std::string& path = texts.path;
     const std::int64_t offset = positions_.offset_of(event);
     const bool moves = event.operation == TraceEvent::read || event.operation == TraceEvent::write;
-    if (event.operation == TraceEvent::started || path.empty() ||
+    if (event.operation == TraceEvent::started || event.is_about_names() || path.empty() ||
         path.find_first_of(" \t\n") != std::string::npos) {
       return "";
     }

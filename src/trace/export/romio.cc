@@ -70,9 +70,8 @@ std::string for_way(const TracedFamily& family, const FamilyRequests& requests, 
 
 class Romio : public TraceExporter {
  public:
-  std::string line(const TraceEvent& event, const std::string& path, const std::string& /*point*/,
-                   const std::string& /*site*/) override {
-    workload_.add(event, path);
+  std::string line(const TraceEvent& event, const EventTexts& texts) override {
+    workload_.add(event, texts.path);
     return "";
   }
   std::string tail() override {

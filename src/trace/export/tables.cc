@@ -1,6 +1,5 @@
 // The forms that have every call.
 #include "trace/export/export.h"
-#include "trace/text.h"
 
 namespace sluice {
 namespace {
@@ -8,33 +7,29 @@ namespace {
 class Csv : public TraceExporter {
  public:
   std::string head() override { return csv_head(); }
-  std::string line(const TraceEvent& event, const std::string& path, const std::string& point,
-                   const std::string& /*site*/) override {
-    return csv_line(event, path, point);
+  std::string line(const TraceEvent& event, const EventTexts& texts) override {
+    return csv_line(event, texts);
   }
 };
 
 class JsonLines : public TraceExporter {
  public:
-  std::string line(const TraceEvent& event, const std::string& path, const std::string& point,
-                   const std::string& site) override {
-    return json_line(event, path, point, site) + "\n";
+  std::string line(const TraceEvent& event, const EventTexts& texts) override {
+    return json_line(event, texts) + "\n";
   }
 };
 
-using PrintLine = std::string (*)(const TraceEvent&, const std::string&, const std::string&,
-                                  const std::string&);
+using PrintLine = std::string (*)(const TraceEvent&, const EventTexts&);
 
 // An object with one list.
 class List : public TraceExporter {
  public:
   List(const std::string& name, PrintLine print) : head_("{\"" + name + "\": [\n"), print_(print) {}
   std::string head() override { return head_; }
-  std::string line(const TraceEvent& event, const std::string& path, const std::string& point,
-                   const std::string& site) override {
+  std::string line(const TraceEvent& event, const EventTexts& texts) override {
     const std::string before = any_ ? ",\n" : "";
     any_ = true;
-    return before + print_(event, path, point, site);
+    return before + print_(event, texts);
   }
   std::string tail() override { return "\n]}\n"; }
 
@@ -59,9 +54,7 @@ std::unique_ptr<TraceExporter> make_json_list() {
 }
 
 std::unique_ptr<TraceExporter> make_chrome() {
-  return std::make_unique<List>("traceEvents",
-                                [](const TraceEvent& event, const std::string& path, const std::string& point,
-                                   const std::string&) { return chrome_line(event, path, point); });
+  return std::make_unique<List>("traceEvents", chrome_line);
 }
 
 std::unique_ptr<TraceExporter> make_exporter(std::string_view name) {

@@ -83,7 +83,7 @@ TracedWorkload::File& TracedWorkload::file_of(const std::string& path) {
 
 void TracedWorkload::add(const TraceEvent& event, const std::string& path) {
   const std::int64_t offset = positions_.offset_of(event);
-  if (path.empty() || event.operation == TraceEvent::started || event.result < 0) {
+  if (path.empty() || event.operation == TraceEvent::started || event.is_about_names() || event.result < 0) {
     return;
   }
   File& file = file_of(path);

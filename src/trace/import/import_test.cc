@@ -47,6 +47,9 @@ class Import : public testing::Test {
                                 operation_name(event.operation), files.path_of(*reader, event), event.length,
                                 event.offset, event.result));
       all_.push_back(event);
+      if (event.other != 0) {
+        others_.push_back(reader->path(event.other));
+      }
     }
     return out;
   }
@@ -54,6 +57,7 @@ class Import : public testing::Test {
   std::string folder_;
   Json about_;
   std::vector<TraceEvent> all_;
+  std::vector<std::string> others_;
 };
 
 using Lines = std::vector<std::string>;
@@ -149,6 +153,40 @@ TEST_F(Import, StraceOnATerminalNamesNobodyAtFirst) {
             (Lines{"1/1 open /start/f 0@0=3", "7/7 started  0@0=1", "7/7 read /start/f 10@-1=0",
                    "1/1 read /start/f 11@-1=0", "1/1 read /start/f 12@-1=0", "1/1 read /start/f 13@-1=0"}));
   EXPECT_EQ(all_[5].begin - all_[4].begin, 2'000'000'000);
+}
+
+TEST_F(Import, StraceNames) {
+  const auto done = import(
+      R"(1 12:00:00.000000 mkdir("d", 0755) = 0 <0.000010>
+1 12:00:00.000001 openat(AT_FDCWD, "d", O_RDONLY|O_DIRECTORY) = 3 <0.000010>
+1 12:00:00.000002 renameat2(AT_FDCWD, "a", 3, "b", RENAME_NOREPLACE) = 0 <0.000010>
+1 12:00:00.000003 rename("/x", "y") = -1 ENOENT (No such file or directory) <0.000010>
+1 12:00:00.000004 linkat(3, "b", AT_FDCWD</start>, "c", 0) = 0 <0.000010>
+1 12:00:00.000005 link("c", "e") = 0 <0.000010>
+1 12:00:00.000006 fsync(3) = 0 <0.5>
+1 12:00:00.000007 fdatasync(3) = 0 <0.000010>
+1 12:00:00.000008 unlinkat(3, "b", 0) = 0 <0.000010>
+1 12:00:00.000009 unlink("c") = 0 <0.000010>
+1 12:00:00.000010 unlinkat(AT_FDCWD, "d", AT_REMOVEDIR) = 0 <0.000010>
+1 12:00:00.000011 rmdir("g") = 0 <0.000010>
+1 12:00:00.000012 mkdirat(AT_FDCWD, "h", 0755) = 0 <0.000010>
+1 12:00:00.000013 unlink("/proc/1/none") = 0 <0.000010>
+1 12:00:00.000014 unlink(0x7ffd) = -1 EFAULT (Bad address) <0.000010>
+)");
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(done->unreadable, 0U);
+  EXPECT_EQ(events(),
+            (Lines{"1/1 mkdir /start/d 0@0=0", "1/1 rename /start/a 0@0=0", "1/1 rename /x 0@0=-2",
+                   "1/1 link /start/d/b 0@0=0", "1/1 link /start/c 0@0=0", "1/1 syncdir /start/d 0@0=0",
+                   "1/1 syncdir /start/d 0@0=0", "1/1 remove /start/d/b 0@0=0", "1/1 remove /start/c 0@0=0",
+                   "1/1 remove /start/d 0@0=0", "1/1 remove /start/g 0@0=0", "1/1 mkdir /start/h 0@0=0"}));
+  EXPECT_EQ(all_[1].flags, 1);
+  EXPECT_EQ(others_, (Lines{"/start/d/b", "/start/y", "/start/c", "/start/e"}));
+  EXPECT_EQ(all_[5].duration, 500'000'000);
+  EXPECT_EQ(all_[6].flags, 1);
+  EXPECT_EQ(all_[7].flags, 0);
+  EXPECT_EQ(all_[9].flags, AT_REMOVEDIR);
+  EXPECT_EQ(all_[10].flags, AT_REMOVEDIR);
 }
 
 // Two threads came up while a call of a third was printed.

@@ -16,43 +16,10 @@
 #include "trace/import/lines.h"
 #include "trace/import/strace_line.h"
 #include "trace/import/strace_names.h"
+#include "trace/import/strace_tasks.h"
 
 namespace sluice {
 namespace {
-
-constexpr std::int64_t day = 24LL * 3600 * 1'000'000'000;
-// Times beyond these are nonsense, and sums of them must be numbers still.
-constexpr std::int64_t latest = 4'000'000'000LL * 1'000'000'000;
-constexpr std::int64_t most_days = 10'000;
-constexpr std::size_t most_descriptors = 1U << 20U;  // of a process; more are none
-
-struct OpenFile {
-  std::uint32_t number = 0;  // in the trace; 0 = it is no file, or a folder
-  std::string path;
-};
-
-struct Descriptor {
-  std::shared_ptr<OpenFile> file;
-  bool ends_at_exec = false;
-};
-
-struct Process {
-  std::uint32_t id = 0;
-  std::uint32_t parent = 0;
-  std::uint32_t program = 0;  // number of its path
-  std::map<int, Descriptor> table;
-  std::string folder;
-};
-
-struct Task {
-  std::uint32_t id = 0;
-  std::shared_ptr<Process> process;
-  // A call that was begun.
-  std::string name;
-  std::string begun;
-  std::int64_t begin = 0;
-  bool started_one = false;  // and who it started was seen already
-};
 
 bool is_clone(std::string_view name) {
   return name == "clone" || name == "clone3" || name == "fork" || name == "vfork";
@@ -88,12 +55,12 @@ class Strace : public Importer {
     if (!line) {
       return Line::unreadable;
     }
-    return take_line(*line, since_first(*line));
+    return take_line(*line, clock_.since_first(*line));
   }
 
  private:
   struct Context {
-    Task& task;
+    StraceTask& task;
     const StraceCall& call;
     std::int64_t begin;
     std::int64_t duration;
@@ -107,28 +74,10 @@ class Strace : public Importer {
   };
   using Handler = Result<Line> (Strace::*)(const Context&);
 
-  std::int64_t since_first(const StraceLine& line) {
-    std::int64_t now = line.time;
-    if (line.clock == StraceLine::Clock::relative) {
-      now = std::min(last_ + line.time, latest);
-    } else if (line.clock == StraceLine::Clock::day) {
-      now += days_ * day;
-      if (first_ && now < last_ - day / 2 && days_ < most_days) {  // midnight
-        ++days_;
-        now += day;
-      }
-    }
-    last_ = now;
-    if (!first_) {
-      first_ = now;
-    }
-    return std::max<std::int64_t>(now - *first_, 0);  // the clock may have been set
-  }
-
   Result<Line> take_line(const StraceLine& line, std::int64_t now) {
     const std::uint32_t key = key_of(line.task);
     SLUICE_CHECK(know(key, now));
-    Task& task = tasks_[key];
+    StraceTask& task = tasks_[key];
     switch (line.kind) {
       case StraceLine::Kind::ended:
         tasks_.erase(key);
@@ -171,7 +120,7 @@ class Strace : public Importer {
       }
     }
     if (const auto unnamed = tasks_.find(0); unnamed != tasks_.end()) {
-      Task first = std::move(unnamed->second);  // before there were several
+      StraceTask first = std::move(unnamed->second);  // before there were several
       tasks_.erase(unnamed);
       tasks_[key] = std::move(first);
       main_ = key;
@@ -180,31 +129,32 @@ class Strace : public Importer {
     if (tasks_.empty()) {
       main_ = key;
     }
-    Task& task = tasks_[key];
+    StraceTask& task = tasks_[key];
     task.id = key == 0 ? 1 : key;
-    task.process = std::make_shared<Process>();
+    task.process = std::make_shared<StraceProcess>();
     task.process->id = task.id;
     task.process->folder = folder_;
     return {};
   }
 
   // A thread or a process that `parent` starts.
-  Status begin_task(const Task& parent, std::uint32_t id, std::string_view arguments, std::int64_t now) {
-    Task task;
+  Status begin_task(const StraceTask& parent, std::uint32_t id, std::string_view arguments,
+                    std::int64_t now) {
+    StraceTask task;
     task.id = id;
     if (arguments.find("CLONE_THREAD") != std::string_view::npos) {
       task.process = parent.process;
       tasks_[id] = std::move(task);
       return {};
     }
-    task.process = std::make_shared<Process>(*parent.process);
+    task.process = std::make_shared<StraceProcess>(*parent.process);
     task.process->parent = parent.process->id;
     task.process->id = id;
-    Task& kept = tasks_[id] = std::move(task);
+    StraceTask& kept = tasks_[id] = std::move(task);
     return add_started(kept, now);
   }
 
-  Status add_started(const Task& task, std::int64_t now) {
+  Status add_started(const StraceTask& task, std::int64_t now) {
     TraceEvent event;
     event.begin = now;
     event.operation = TraceEvent::started;
@@ -213,13 +163,13 @@ class Strace : public Importer {
     return add(task, event);
   }
 
-  Status add(const Task& task, TraceEvent event) {
+  Status add(const StraceTask& task, TraceEvent event) {
     event.process = task.process->id;
     event.thread = task.id;
     return sink_.add(event);
   }
 
-  Result<Line> take_call(Task& task, std::string_view name, std::string_view text, std::int64_t begin,
+  Result<Line> take_call(StraceTask& task, std::string_view name, std::string_view text, std::int64_t begin,
                          std::int64_t duration) {
     static const std::unordered_map<std::string_view, Handler> handlers = {
         {"open", &Strace::on_open},
@@ -254,6 +204,16 @@ class Strace : public Importer {
         {"fallocate", &Strace::on_allocate},
         {"fadvise64", &Strace::on_advise},
         {"fadvise64_64", &Strace::on_advise},
+        {"unlink", &Strace::on_remove},
+        {"unlinkat", &Strace::on_remove},
+        {"rmdir", &Strace::on_remove},
+        {"rename", &Strace::on_rename},
+        {"renameat", &Strace::on_rename},
+        {"renameat2", &Strace::on_rename},
+        {"link", &Strace::on_link},
+        {"linkat", &Strace::on_link},
+        {"mkdir", &Strace::on_make_folder},
+        {"mkdirat", &Strace::on_make_folder},
         {"chdir", &Strace::on_chdir},
         {"fchdir", &Strace::on_fchdir},
         {"execve", &Strace::on_exec},
@@ -283,10 +243,10 @@ class Strace : public Importer {
 
   // The file that an argument means; null where it is none that is followed. One that was open before the
   // trace began is told of, where -y says which it is.
-  Result<std::shared_ptr<OpenFile>> file_of(const Context& context, std::string_view argument) {
+  Result<std::shared_ptr<StraceFile>> file_of(const Context& context, std::string_view argument) {
     const auto fd = parse_strace_fd(argument);
     if (!fd || fd->number < 0 || fd->is_other) {
-      return std::shared_ptr<OpenFile>();
+      return std::shared_ptr<StraceFile>();
     }
     auto& table = context.task.process->table;
     if (const auto found = table.find(fd->number); found != table.end()) {
@@ -297,7 +257,7 @@ class Strace : public Importer {
       path.resize(path.size() - 10);
     }
     if (path.empty() || is_device(path) || !is_good(path)) {
-      return std::shared_ptr<OpenFile>();
+      return std::shared_ptr<StraceFile>();
     }
     TraceEvent event;
     event.begin = context.begin;
@@ -307,15 +267,10 @@ class Strace : public Importer {
     event.path = sink_.number_of(path);
     event.result = fd->number;
     SLUICE_CHECK(add(context.task, event));
-    auto file = std::make_shared<OpenFile>(OpenFile{.number = event.file, .path = std::move(path)});
-    put(*context.task.process, fd->number, {.file = file, .ends_at_exec = false});
+    auto file = std::make_shared<StraceFile>(
+        StraceFile{.number = event.file, .path = std::move(path), .is_folder = false});
+    context.task.process->put(fd->number, {.file = file, .ends_at_exec = false});
     return file;
-  }
-
-  static void put(Process& process, int number, Descriptor descriptor) {
-    if (process.table.size() < most_descriptors) {
-      process.table[number] = std::move(descriptor);
-    }
   }
 
   static bool is_good(const std::string& path) {
@@ -329,7 +284,7 @@ class Strace : public Importer {
     if (found == table.end()) {
       return {};
     }
-    const std::shared_ptr<OpenFile> file = found->second.file;
+    const std::shared_ptr<StraceFile> file = found->second.file;
     table.erase(found);
     const bool last = std::none_of(table.begin(), table.end(),
                                    [&](const auto& entry) { return entry.second.file == file; });
@@ -394,9 +349,10 @@ class Strace : public Importer {
       SLUICE_CHECK(add(context.task, event));
     }
     if (context.call.result >= 0) {
-      auto file = std::make_shared<OpenFile>(OpenFile{.number = event.file, .path = std::move(*path)});
-      put(*context.task.process, static_cast<int>(context.call.result),
-          {.file = std::move(file), .ends_at_exec = (event.flags & O_CLOEXEC) != 0});
+      auto file = std::make_shared<StraceFile>(StraceFile{
+          .number = event.file, .path = std::move(*path), .is_folder = (event.flags & O_DIRECTORY) != 0});
+      context.task.process->put(static_cast<int>(context.call.result),
+                                {.file = std::move(file), .ends_at_exec = (event.flags & O_CLOEXEC) != 0});
     }
     return is_file ? Line::used : Line::left_out;
   }
@@ -412,7 +368,7 @@ class Strace : public Importer {
   }
 
   Result<Line> on_close(const Context& context) {
-    SLUICE_TRY(const std::shared_ptr<OpenFile> file, file_of(context, context.argument(0)));
+    SLUICE_TRY(const std::shared_ptr<StraceFile> file, file_of(context, context.argument(0)));
     const auto fd = parse_strace_fd(context.argument(0));
     if (fd && context.call.result != -EBADF) {
       SLUICE_CHECK(drop(context, fd->number, context.duration, context.call.result));
@@ -446,7 +402,7 @@ class Strace : public Importer {
     if (context.call.result < 0) {
       return Line::left_out;
     }
-    SLUICE_TRY(const std::shared_ptr<OpenFile> file, file_of(context, context.argument(0)));
+    SLUICE_TRY(const std::shared_ptr<StraceFile> file, file_of(context, context.argument(0)));
     const auto old = parse_strace_fd(context.argument(0));
     const int number = static_cast<int>(context.call.result);
     if (old && old->number == number) {
@@ -454,7 +410,7 @@ class Strace : public Importer {
     }
     SLUICE_CHECK(drop(context, number, 0, 0));
     if (file != nullptr) {
-      put(*context.task.process, number, {.file = file, .ends_at_exec = ends_at_exec});
+      context.task.process->put(number, {.file = file, .ends_at_exec = ends_at_exec});
     }
     return Line::left_out;
   }
@@ -479,7 +435,7 @@ class Strace : public Importer {
   }
 
   Result<Line> move(const Context& context, std::size_t which, TraceEvent event) {
-    SLUICE_TRY(const std::shared_ptr<OpenFile> file, file_of(context, context.argument(which)));
+    SLUICE_TRY(const std::shared_ptr<StraceFile> file, file_of(context, context.argument(which)));
     if (file == nullptr) {
       return Line::left_out;
     }
@@ -549,10 +505,18 @@ class Strace : public Importer {
     event.flags = whence_of(context.argument(2));
     return move(context, 0, event);
   }
-  Result<Line> on_sync(const Context& context) { return move(context, 0, {.operation = TraceEvent::sync}); }
-  Result<Line> on_data_sync(const Context& context) {
-    return move(context, 0, {.flags = 1, .operation = TraceEvent::sync});
+  Result<Line> sync(const Context& context, std::int32_t flags) {
+    const auto fd = parse_strace_fd(context.argument(0));
+    const auto& table = context.task.process->table;
+    const auto found = fd ? table.find(fd->number) : table.end();
+    if (found == table.end() || !found->second.file->is_folder) {
+      return move(context, 0, {.flags = flags, .operation = TraceEvent::sync});
+    }
+    return change_names(context, {.flags = flags, .operation = TraceEvent::sync_folder},
+                        found->second.file->path, std::nullopt);
   }
+  Result<Line> on_sync(const Context& context) { return sync(context, 0); }
+  Result<Line> on_data_sync(const Context& context) { return sync(context, 1); }
   Result<Line> on_truncate(const Context& context) {
     TraceEvent event;
     event.operation = TraceEvent::truncate;
@@ -576,6 +540,55 @@ class Strace : public Importer {
     return move(context, 0, event);
   }
 
+  // The name at that argument, relative to the folder of the one before where `at`; none where that cannot be
+  // told.
+  std::optional<std::string> name(const Context& context, bool at, std::size_t which) {
+    const auto path = parse_strace_string(context.argument(which));
+    if (!path || path->empty() || !is_good(*path)) {
+      return std::nullopt;
+    }
+    return absolute(*path,
+                    at ? folder_of_fd(context, context.argument(which - 1)) : context.task.process->folder);
+  }
+  Result<Line> change_names(const Context& context, TraceEvent event, const std::optional<std::string>& path,
+                            const std::optional<std::string>& other) {
+    if (!path || is_device(*path)) {
+      return Line::left_out;
+    }
+    event.begin = context.begin;
+    event.duration = context.duration;
+    event.path = sink_.number_of(*path);
+    event.other = other ? sink_.number_of(*other) : 0;
+    event.result = context.call.result;
+    SLUICE_CHECK(add(context.task, event));
+    return Line::used;
+  }
+  Result<Line> on_remove(const Context& context) {
+    const bool at = name_ == "unlinkat";
+    const int flags = name_ == "rmdir" ? AT_REMOVEDIR : name_flags_of(context.argument(2));
+    return change_names(context, {.flags = flags, .operation = TraceEvent::remove},
+                        name(context, at, at ? 1 : 0), std::nullopt);
+  }
+  Result<Line> on_make_folder(const Context& context) {
+    const bool at = name_ == "mkdirat";
+    return change_names(context, {.operation = TraceEvent::make_folder}, name(context, at, at ? 1 : 0),
+                        std::nullopt);
+  }
+  Result<Line> two_names(const Context& context, std::uint8_t operation, bool at) {
+    const auto other = name(context, at, at ? 3 : 1);
+    if (!other) {
+      return Line::left_out;
+    }
+    return change_names(context, {.flags = name_flags_of(context.argument(4)), .operation = operation},
+                        name(context, at, at ? 1 : 0), other);
+  }
+  Result<Line> on_rename(const Context& context) {
+    return two_names(context, TraceEvent::rename, name_ != "rename");
+  }
+  Result<Line> on_link(const Context& context) {
+    return two_names(context, TraceEvent::link, name_ != "link");
+  }
+
   Result<Line> on_chdir(const Context& context) {
     const auto path = parse_strace_string(context.argument(0));
     if (path && context.call.result == 0 && is_good(*path)) {
@@ -596,20 +609,14 @@ class Strace : public Importer {
     if (context.call.result != 0) {
       return Line::left_out;
     }
-    Process& process = *context.task.process;
+    StraceProcess& process = *context.task.process;
     if (path && is_good(*path)) {
       process.program = sink_.number_of(absolute(*path, process.folder));
       if (sink_.about["command"].empty()) {
         sink_.about["command"].push_back(escape(*path));
       }
     }
-    std::vector<int> ended;
-    for (const auto& [number, descriptor] : process.table) {
-      if (descriptor.ends_at_exec) {
-        ended.push_back(number);
-      }
-    }
-    for (const int number : ended) {
+    for (const int number : process.ending_at_exec()) {
       SLUICE_CHECK(drop(context, number, 0, 0));
     }
     SLUICE_CHECK(add_started(context.task, context.begin));
@@ -634,13 +641,11 @@ class Strace : public Importer {
 
   ImportSink& sink_;
   std::string folder_;
-  std::map<std::uint32_t, Task> tasks_;  // by their number in the input; 0 = it is not known yet
+  std::map<std::uint32_t, StraceTask> tasks_;  // by their number in the input; 0 = it is not known yet
   std::uint32_t main_ = 0;
   std::string_view name_;
   std::string broken_;
-  std::optional<std::int64_t> first_;
-  std::int64_t last_ = 0;
-  std::int64_t days_ = 0;
+  StraceClock clock_;
 };
 
 bool is_like_strace(std::string_view line) {

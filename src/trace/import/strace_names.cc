@@ -37,6 +37,10 @@ constexpr std::array advices = {
     Name{"POSIX_FADV_NORMAL", POSIX_FADV_NORMAL},         Name{"POSIX_FADV_RANDOM", POSIX_FADV_RANDOM},
     Name{"POSIX_FADV_SEQUENTIAL", POSIX_FADV_SEQUENTIAL}, Name{"POSIX_FADV_WILLNEED", POSIX_FADV_WILLNEED},
     Name{"POSIX_FADV_DONTNEED", POSIX_FADV_DONTNEED},     Name{"POSIX_FADV_NOREUSE", POSIX_FADV_NOREUSE}};
+constexpr std::array name_flags = {
+    Name{"AT_REMOVEDIR", AT_REMOVEDIR},   Name{"AT_SYMLINK_FOLLOW", AT_SYMLINK_FOLLOW},
+    Name{"AT_EMPTY_PATH", AT_EMPTY_PATH}, Name{"RENAME_NOREPLACE", 1},
+    Name{"RENAME_EXCHANGE", 2},           Name{"RENAME_WHITEOUT", 4}};
 constexpr std::array whences = {Name{"SEEK_SET", SEEK_SET}, Name{"SEEK_CUR", SEEK_CUR},
                                 Name{"SEEK_END", SEEK_END}, Name{"SEEK_DATA", SEEK_DATA},
                                 Name{"SEEK_HOLE", SEEK_HOLE}};
@@ -82,6 +86,10 @@ int open_flags_of(std::string_view words) {
 
 int allocate_mode_of(std::string_view words) {
   return or_together(allocate_modes, words);
+}
+
+int name_flags_of(std::string_view words) {
+  return or_together(name_flags, words);
 }
 
 int advice_of(std::string_view word) {

@@ -13,6 +13,8 @@ int errno_of(std::string_view name);
 int open_flags_of(std::string_view words);
 // FALLOC_FL_..., joined by "|".
 int allocate_mode_of(std::string_view words);
+// AT_..., RENAME_..., of calls that change names.
+int name_flags_of(std::string_view words);
 // POSIX_FADV_...; -1 where it is none.
 int advice_of(std::string_view word);
 // SEEK_...; -1 where it is none.
