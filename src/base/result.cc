@@ -8,7 +8,7 @@ namespace sluice {
 
 std::string Error::text() const {
   std::string out = what;
-  if (number != 0) {
+  if (number != 0 && number != EBADMSG) {  // that is ours: the sentence says what is wrong with the contents
     char buffer[128];
     out += ": ";
     out += strerror_r(number, buffer, sizeof buffer);

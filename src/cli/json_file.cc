@@ -16,6 +16,10 @@ Result<JsonFile> JsonFile::open(const std::string& where) {
   if (where.empty()) {
     return JsonFile(UniqueFd());
   }
+  if (where.starts_with('-')) {
+    return bad_input(fmt::format("--json takes a file here, and not {}", quote(where)),
+                     "write --json=FILE or --json=fd:N before the command");
+  }
   if (!where.starts_with("fd:")) {
     UniqueFd out(sys().open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     return out ? Result<JsonFile>(JsonFile(std::move(out)))

@@ -1,28 +1,44 @@
 #include "cli/predict.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 namespace sluice {
 
-// Through the page cache, unless the program said otherwise in all of its opens.
+// Through the page cache, unless the program said otherwise in all of its opens. What is written between two
+// of many flushes counts as one synced request.
 Workload workload_of(const FileAccount& file, Operation operation) {
   const bool write = operation == Operation::write;
   const Requests& requests = write ? file.write : file.read;
-  const bool synced = file.opened == AreaFile::opened_synced || file.syncs >= requests.calls;
+  const bool each = file.opened == AreaFile::opened_synced || file.syncs >= requests.calls;
+  const bool groups = !each && file.syncs > std::max<std::uint64_t>(file.opens, 1);
+  const std::uint64_t between = write && groups ? requests.bytes / file.syncs : 0;
   return {.pattern = requests.pattern == "sequential" ? Pattern::sequential : Pattern::random,
           .operation = operation,
-          .request = std::max<std::uint64_t>(requests.typical, 1),
+          .request = std::max<std::uint64_t>({requests.typical, between, 1}),
           .stride = 0,
           .mode = file.opened == AreaFile::opened_direct ? Mode::direct
-                  : write && synced                      ? Mode::synced
+                  : write && (each || groups)            ? Mode::synced
                                                          : Mode::buffered,
           .streams = 1,
           .assumed = {}};
 }
 
+const Place* place_of_data(const Discovery& found, const std::string& path) {
+  const Place* place = place_of(found, path);
+  if (place == nullptr || place->reach != Reach::reachable) {
+    return nullptr;
+  }
+  std::error_code trouble;
+  const std::string real = std::filesystem::weakly_canonical(path, trouble).string();
+  place = trouble ? nullptr : place_of(found, real);
+  return place != nullptr && place->reach == Reach::reachable ? place : nullptr;
+}
+
 void predict(Account& account, const Storage& storage) {
   for (FileAccount& file : account.files) {
-    const Place* place = place_of(storage.found, file.path);
+    const Place* place = place_of_data(storage.found, file.path);
     if (place == nullptr || file.read.bytes + file.write.bytes == 0) {
       continue;
     }

@@ -36,17 +36,6 @@ bool was_native(const FileAccount& file, std::span<const Stacked> rules) {
          });
 }
 
-// The place of the data, null where it is not known: a link may lead elsewhere.
-const Place* place_of_data(const Discovery& found, const std::string& path) {
-  const Place* place = place_of(found, path);
-  if (place == nullptr || place->reach != Reach::reachable) {
-    return nullptr;
-  }
-  std::error_code trouble;
-  const std::string real = std::filesystem::weakly_canonical(path, trouble).string();
-  return !trouble && place_of(found, real) == place ? place : nullptr;
-}
-
 bool is_memory(const Place& place) {
   return place.media.value_or(Media::unknown) == Media::ram;
 }

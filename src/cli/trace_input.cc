@@ -153,14 +153,20 @@ Status for_each_wanted(const Context& context, TraceReader& trace, TraceFiles& f
 
 bool Printer::print(const std::string& text) {
   waiting_ += text;
-  return waiting_.size() < enough ? good_ : flush();
+  return waiting_.size() < enough ? so_far_.has_value() : flush();
 }
 
 bool Printer::flush() {
-  // Who reads no further is no error of ours.
-  good_ = good_ && write_all(STDOUT_FILENO, waiting_, "standard output").has_value();
+  if (so_far_) {
+    so_far_ = write_all(STDOUT_FILENO, waiting_, "standard output");
+  }
   waiting_.clear();
-  return good_;
+  return so_far_.has_value();
+}
+
+Status Printer::finish() {
+  flush();
+  return so_far_ || so_far_.error().number == EPIPE ? Status() : so_far_;
 }
 
 }  // namespace sluice

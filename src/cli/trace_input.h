@@ -32,7 +32,7 @@ Status may_write(const std::string& path, bool force, const std::string& source)
 using TakeEvent = std::function<bool(const TraceEvent&, const std::string& path)>;
 Status for_each_wanted(const Context& context, TraceReader& trace, TraceFiles& files, const TakeEvent& take);
 
-// Standard output, for much of it. False where nobody reads it any more.
+// Standard output, for much of it. False where nothing more can be written there.
 class Printer {
  public:
   Printer() = default;
@@ -41,10 +41,12 @@ class Printer {
   ~Printer() { flush(); }
   bool print(const std::string& text);
   bool flush();
+  // At the end: why not all of it could be written. Who reads no further is no error of ours.
+  Status finish();
 
  private:
   std::string waiting_;
-  bool good_ = true;
+  Status so_far_;
 };
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/units.h"
 #include "profile/statistics.h"
 

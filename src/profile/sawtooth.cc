@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/median.h"
 #include "profile/statistics.h"
 
 namespace sluice {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/median.h"
+
 namespace sluice {
 namespace {
 
@@ -30,19 +32,6 @@ double student_90(std::size_t degrees) {
   const auto n = static_cast<double>(degrees);
   return normal + (normal * normal * normal + normal) / (4 * n) +
          (5 * std::pow(normal, 5) + 16 * std::pow(normal, 3) + 3 * normal) / (96 * n * n);
-}
-
-double median(std::span<const double> values) {
-  std::vector<double> copy(values.begin(), values.end());
-  if (copy.empty()) {
-    return 0;
-  }
-  const auto middle = copy.begin() + static_cast<std::ptrdiff_t>(copy.size() / 2);
-  std::nth_element(copy.begin(), middle, copy.end());
-  if (copy.size() % 2 == 1) {
-    return *middle;
-  }
-  return (*middle + *std::max_element(copy.begin(), middle)) / 2;
 }
 
 Summary summarize(std::span<const double> values) {

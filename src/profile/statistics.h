@@ -24,6 +24,4 @@ Summary summarize(std::span<const double> values);
 // The factor of Student's t for a two-sided interval of 90 %. REQUIRES: degrees > 0.
 double student_90(std::size_t degrees);
 
-double median(std::span<const double> values);
-
 }  // namespace sluice

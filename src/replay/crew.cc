@@ -23,15 +23,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::array ends = {SIGINT, SIGTERM, SIGHUP};
 constexpr double patience = 10;  // seconds, for those who were asked to end
-
-std::atomic<int> came = 0;
-std::array<struct sigaction, ends.size()> before;
-
-void note(int signal) {
-  came = signal;
-}
 
 // The same rules for the files of the replay.
 Result<std::string> rules_within(const std::vector<std::string>& files, const std::string& folder) {
@@ -85,32 +77,6 @@ Result<std::vector<std::string>> crew_command(const ReplaySettings& settings, co
   return out;
 }
 
-Interruptions::Interruptions() {
-  came = 0;
-  struct sigaction action {};
-  action.sa_handler = note;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    sigaction(ends[i], nullptr, &before[i]);
-    if (before[i].sa_handler != SIG_IGN) {  // as under nohup
-      sigaction(ends[i], &action, nullptr);
-    }
-  }
-}
-
-Interruptions::~Interruptions() {
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    sigaction(ends[i], &before[i], nullptr);
-    // Whoever waited for it before is told.
-    if (came == ends[i] && before[i].sa_handler != SIG_IGN && before[i].sa_handler != SIG_DFL) {
-      before[i].sa_handler(came);
-    }
-  }
-}
-
-Status Interruptions::check() {
-  return came == 0 ? Status() : fail(EINTR, "the replay was ended");
-}
-
 Result<Crew> Crew::start(const std::vector<std::string>& command) {
   std::vector<char*> words;
   for (const std::string& word : command) {
@@ -125,7 +91,7 @@ Result<Crew> Crew::start(const std::vector<std::string>& command) {
   if (pid == 0) {
     // A group of its own: what a terminal sends is for us, who tell it.
     setpgid(0, 0);
-    for (const int signal_number : ends) {
+    for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
       signal(signal_number, SIG_DFL);
     }
     const int nothing = open("/dev/null", O_RDWR);

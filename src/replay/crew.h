@@ -16,17 +16,6 @@ namespace sluice {
 Result<std::vector<std::string>> crew_command(const ReplaySettings& settings, const std::string& folder,
                                               const std::string& memory);
 
-// Signals that ask us to end, while this is there. At most one may live at a time.
-class Interruptions {
- public:
-  Interruptions();
-  ~Interruptions();
-  Interruptions(const Interruptions&) = delete;
-  Interruptions& operator=(const Interruptions&) = delete;
-  // EINTR once one came.
-  static Status check();
-};
-
 class Crew {
  public:
   static Result<Crew> start(const std::vector<std::string>& command);

@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/median.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "replay/crew.h"
@@ -127,7 +129,7 @@ Result<Replayed> perform(const std::string& path, const ReplaySettings& settings
     if (settings.limit > 0 && steady_seconds() - since > settings.limit) {
       return fail(ETIMEDOUT, fmt::format("it takes longer than {}", human_duration(settings.limit)));
     }
-    return Interruptions::check();
+    return Stop::check();
   };
   SLUICE_TRY(const std::uint8_t point, find_point(trace, settings.point));
   tell("reading the trace");
@@ -208,7 +210,8 @@ Result<Replayed> perform(const std::string& path, const ReplaySettings& settings
     log::warn("{}", line);
   }
   collect(out, *script, scan, feeder);
-  out.after_seconds = static_cast<double>(over - std::max(script->ended.load(), script->began.load())) / 1e9;
+  const std::int64_t ended = std::max(script->ended.load(), script->began.load());
+  out.after_seconds = ended == 0 ? 0 : static_cast<double>(over - ended) / 1e9;
   if (settings.keep) {
     out.folder = scratch.keep();
   } else {
@@ -243,7 +246,7 @@ Result<Replayed> replay(const std::string& path, const ReplaySettings& settings)
   if (settings.plan && settings.rules.empty()) {
     return bad_input("a plan needs rules that say an intent", "give --rules, too");
   }
-  const Interruptions interruptions;
+  const Stop stop;
   SLUICE_TRY(TraceReader trace, TraceReader::open(path));
   return perform(path, settings, trace);
 }
@@ -264,12 +267,11 @@ Result<ReplayComparison> compare_replays(const std::string& trace, const ReplayS
     }
     gains.push_back(out.with.back().seconds > 0 ? out.without.back().seconds / out.with.back().seconds : 1);
   }
-  std::sort(gains.begin(), gains.end());
   if (!gains.empty()) {
-    const std::size_t half = gains.size() / 2;
-    out.gain = gains.size() % 2 == 1 ? gains[half] : (gains[half - 1] + gains[half]) / 2;
-    out.least = gains.front();
-    out.largest = gains.back();
+    const auto [least, largest] = std::minmax_element(gains.begin(), gains.end());
+    out.gain = median(gains);
+    out.least = *least;
+    out.largest = *largest;
   }
   return out;
 }

@@ -423,7 +423,7 @@ TEST_F(Replay, NamesStayInTheFolder) {
   for (const auto& one : std::filesystem::recursive_directory_iterator(folder_ + "/to")) {
     files += one.is_regular_file() ? 1U : 0U;
   }
-  EXPECT_EQ(files, odd.size());
+  EXPECT_EQ(files, odd.size() + 1);  // and what says that it is ours
   for (std::uint32_t i = 1; i < scanned.files.size(); ++i) {
     struct stat about {};
     const std::string name = Scratch::name_of(scanned, scanned.files[i].name, *reader);
@@ -437,17 +437,23 @@ TEST_F(Replay, NamesStayInTheFolder) {
 TEST_F(Replay, WhatWasLeftBehindIsRemovedAndNothingElse) {
   const std::string left = folder_ + "/.sluice-replay-AAAAAA";
   ASSERT_TRUE(make_folders(left + "/0/a"));
+  ASSERT_TRUE(write_file(left + "/.made-by-sluice", ""));
+  // Of somebody who happens to call it so.
+  const std::string other = folder_ + "/.sluice-replay-CCCCCC";
+  ASSERT_TRUE(make_folders(other + "/results"));
   ASSERT_TRUE(make_folders(folder_ + "/sluice-replay-BBBBBB"));
   {
     auto first = Scratch::make(folder_);
     ASSERT_TRUE(first);
     EXPECT_FALSE(std::filesystem::exists(left));
+    EXPECT_TRUE(std::filesystem::exists(other + "/results"));
     EXPECT_TRUE(std::filesystem::exists(folder_ + "/sluice-replay-BBBBBB"));
     auto second = Scratch::make(folder_);
     ASSERT_TRUE(second);
     EXPECT_TRUE(std::filesystem::exists(first->path()));
     const std::string kept = second->keep();
     EXPECT_TRUE(std::filesystem::exists(kept));
+    EXPECT_FALSE(std::filesystem::exists(kept + "/.made-by-sluice"));
     EXPECT_TRUE(Scratch::make(folder_));
     EXPECT_TRUE(std::filesystem::exists(kept));
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/median.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -17,15 +18,6 @@ double mean(double seconds, std::uint64_t calls) {
 
 std::string percent(double share) {
   return fmt::format("{:+.1f} %", share * 100);
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) {
-    return 0;
-  }
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 std::vector<double> seconds_of(const std::vector<Replayed>& all) {

@@ -385,7 +385,9 @@ Result<TraceScan> scan_trace(TraceReader& trace, std::uint8_t point,
   }
   scanner.finish();
   if (out.operations == 0) {
-    return fail(EBADMSG, "the trace has no operation to do again", Origin::here())
+    return fail(EBADMSG, trace.trouble().empty()
+                             ? "the trace has no operation to do again"
+                             : "the trace has no operation to do again: " + trace.trouble())
         .advise("`sluice trace show` shows what is in it");
   }
   return out;

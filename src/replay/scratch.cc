@@ -23,6 +23,7 @@
 namespace sluice {
 namespace {
 
+constexpr const char* mark = "/.made-by-sluice";  // in a folder that may be removed with all that is in it
 constexpr std::size_t longest_part = 200;
 constexpr std::size_t longest_path = 2000;  // in the folder; what leads to it comes on top
 
@@ -70,7 +71,7 @@ void remove_left_behind(const std::string& where, std::string_view prefix) {
     const std::string path = fmt::format("{}/{}", where, name);
     struct stat about {};
     if (!name.starts_with(prefix) || lstat(path.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) ||
-        about.st_uid != geteuid()) {
+        about.st_uid != geteuid() || sys().access((path + mark).c_str(), F_OK) != 0) {
       continue;
     }
     if (const UniqueFd held = lock(path)) {
@@ -109,7 +110,10 @@ void drop_caches() {
 }  // namespace
 
 Result<Scratch> Scratch::make(const std::string& where, std::string_view prefix) {
-  const std::string whole = absolute(where, current_folder());
+  // As the kernel calls it: rules for what is in it have to match that.
+  std::error_code trouble;
+  const std::filesystem::path real = std::filesystem::canonical(where, trouble);
+  const std::string whole = trouble ? absolute(where, current_folder()) : real.string();
   struct stat about {};
   if (sys().stat(whole.c_str(), &about) != 0) {
     return Errno()
@@ -127,8 +131,17 @@ Result<Scratch> Scratch::make(const std::string& where, std::string_view prefix)
           .fail(fmt::format("cannot make a folder in {}", quote(where)))
           .advise("--to names one that can be written to");
     }
-    if (UniqueFd held = lock(path)) {
+    UniqueFd held = lock(path);
+    const UniqueFd marked(
+        held ? sys().open((path + mark).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1);
+    if (marked) {
       return Scratch(std::move(path), std::move(held));
+    }
+    if (held) {
+      const Errno why;
+      rmdir(path.c_str());
+      return why.fail(fmt::format("cannot make a file in {}", quote(where)))
+          .advise("--to names a folder where there is room");
     }
   }
   return fail(fmt::format("cannot keep a folder in {}", quote(where)));
@@ -144,6 +157,7 @@ Scratch::~Scratch() {
 
 std::string Scratch::keep() {
   keep_ = true;
+  sys().unlink((path_ + mark).c_str());
   const std::size_t name = path_.rfind('/') + 1;
   const std::string shown = path_.substr(0, name) + path_.substr(name + 1);
   if (sys().rename(path_.c_str(), shown.c_str()) == 0) {

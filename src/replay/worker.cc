@@ -112,6 +112,9 @@ class StrandRunner {
     }
     give_back();
     count();
+    if (buffer_ != nullptr) {
+      munmap(buffer_, buffer_bytes_);
+    }
     done();
   }
 

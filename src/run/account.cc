@@ -61,7 +61,7 @@ void add(Sum& sum, const AreaFile& row) {
   }
 }
 
-// The upper end of the class in which the median lies.
+// The lower end of the class in which the median lies: a power of two, as most sizes are.
 std::uint64_t typical_of(const std::array<std::uint64_t, area_size_classes>& sizes,
                          const Requests& requests) {
   std::uint64_t all = 0;

@@ -4,9 +4,9 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/stop.h"
 #include "base/subprocess.h"
 #include "base/text.h"
-#include "tune/stop.h"
 
 namespace sluice {
 namespace {
@@ -22,6 +22,20 @@ std::vector<std::string> in_our_environment() {
     }
   }
   return out;
+}
+
+// What it printed. The words it is called with are ours, and nothing for people.
+Result<std::string> run_ours(const std::vector<std::string>& words) {
+  auto out = run_tool(words, patience);
+  if (out) {
+    return out;
+  }
+  Error error = std::move(out).error();
+  const std::string called = join(words, " ") + " ";
+  error.what = error.what.starts_with(called) ? error.what.substr(called.size()) : error.what;
+  constexpr std::string_view failed = "failed: sluice: ";
+  error.what = error.what.starts_with(failed) ? error.what.substr(failed.size()) : error.what;
+  return error;
 }
 
 }  // namespace
@@ -45,7 +59,7 @@ Status Moves::put(const File& file) {
   words.insert(words.end(), {self, "place", "--adopt", "--json", "--corrections=off"});
   words.insert(words.end(), common_.begin(), common_.end());
   words.insert(words.end(), {"--", file.path, file.intent});
-  SLUICE_TRY(const std::string placed, run_tool(words, patience));
+  SLUICE_TRY(const std::string placed, run_ours(words));
   moved_.push_back(file.path);
   const Json told = Json::parse(placed, nullptr, false);
   if (const std::string place = told.is_object() ? told.value("place", "") : ""; place != file.place) {
@@ -74,7 +88,7 @@ Status Moves::back() {
     words.insert(words.end(), {self, "undo"});
     words.insert(words.end(), common_.begin(), common_.end());
     words.insert(words.end(), {"--", moved_.back()});
-    if (const auto undone = run_tool(words, patience); !undone) {
+    if (const auto undone = run_ours(words); !undone) {
       Error error = undone.error();
       error.advice = fmt::format("`sluice status` tells where {} is", quote(moved_.back()));
       return error;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -22,6 +23,42 @@ namespace sluice {
 namespace {
 
 constexpr const char* caches = "/proc/sys/vm/drop_caches";
+
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> out;
+  const std::string tasks = fmt::format("/proc/{}/task", process);
+  const auto threads = list_folder(tasks);
+  for (const std::string& thread : threads ? *threads : std::vector<std::string>()) {
+    const auto text = read_file(fmt::format("{}/{}/children", tasks, thread));
+    for (const std::string_view child : text ? split_blanks(*text) : std::vector<std::string_view>()) {
+      if (const auto id = parse_count(child); id && *id > 1) {
+        out.push_back(static_cast<pid_t>(*id));
+      }
+    }
+  }
+  return out;
+}
+
+// All that a process has started. Each is stopped first, so that it cannot start another meanwhile.
+void end_below(pid_t process) {
+  for (const pid_t child : children_of(process)) {
+    kill(child, SIGSTOP);
+    end_below(child);
+    kill(child, SIGKILL);
+  }
+}
+
+// What a program that was ended has left: whatever lost its parent became our child.
+void end_orphans() {
+  constexpr int most_rounds = 100;  // what is stuck in the kernel is left behind
+  const timespec nap{.tv_sec = 0, .tv_nsec = 10'000'000};
+  for (int i = 0; i < most_rounds && !children_of(getpid()).empty(); ++i) {
+    end_below(getpid());
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    nanosleep(&nap, nullptr);
+  }
+}
 
 // Waits for a process for so long, and then ends what it runs: `sluice run` itself must live on, for it has
 // to finish what the program left behind.
@@ -52,6 +89,9 @@ class Patience : public Attendant {
     int status = 0;
     while (waitpid(program, &status, 0) < 0 && errno == EINTR) {
     }
+    if (has_ended_it()) {
+      end_orphans();
+    }
     return status;
   }
 
@@ -61,15 +101,8 @@ class Patience : public Attendant {
   void end_by_force(pid_t process) const {
     if (!has_program_) {
       kill(process, SIGKILL);
-      return;
     }
-    const auto children = read_file(fmt::format("/proc/{}/task/{}/children", process, process));
-    for (const std::string_view child :
-         children ? split_blanks(*children) : std::vector<std::string_view>()) {
-      if (const auto id = parse_count(child); id && *id > 1) {
-        kill(static_cast<pid_t>(*id), SIGKILL);
-      }
-    }
+    end_below(process);
   }
 
   double limit_;
@@ -84,6 +117,7 @@ Result<ProgramRun> start(const std::vector<std::string>& words, std::optional<do
     SLUICE_TRY(out.ended, launch(words, {}));
     return out;
   }
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what loses its parent is found by who has to end it
   Patience patience(*limit, has_program);
   SLUICE_TRY(out.ended, launch(words, {}, &patience));
   out.stopped = patience.has_ended_it();
@@ -100,6 +134,16 @@ bool ProgramRun::is_failure_of_ours() const {
 double ProgramRun::program_seconds() const {
   const double out = account.is_object() ? account.value("seconds", ended.seconds) : ended.seconds;
   return std::min(out, ended.seconds);
+}
+
+std::uint64_t ProgramRun::bytes() const {
+  std::uint64_t out = 0;
+  if (account.is_object() && account.contains("files")) {
+    for (const Json& file : account["files"]) {
+      out += file["read"].value("bytes", std::uint64_t{0}) + file["write"].value("bytes", std::uint64_t{0});
+    }
+  }
+  return out;
 }
 
 bool can_drop_caches() {

@@ -24,6 +24,8 @@ struct ProgramRun {
   [[nodiscard]] bool is_failure_of_ours() const;
   // Of the program alone. REQUIRES: the same.
   [[nodiscard]] double program_seconds() const;
+  // What was counted of the files that it used. REQUIRES: the same, with the stage stats.
+  [[nodiscard]] std::uint64_t bytes() const;
 };
 
 struct Runs {

@@ -19,9 +19,7 @@ namespace {
 const Place* home_of(const LearnedFamily& family, const Discovery& found) {
   const Place* out = nullptr;
   for (const std::string& file : family.files) {
-    std::error_code trouble;
-    const std::string folder = std::filesystem::weakly_canonical(folder_of(file), trouble).string();
-    const Place* place = trouble ? nullptr : place_of(found, folder);
+    const Place* place = place_of_folder(found, folder_of(file));
     if (place == nullptr || (out != nullptr && out != place)) {
       return nullptr;
     }
@@ -35,6 +33,12 @@ std::string comment(const std::string& text) {
 }
 
 }  // namespace
+
+const Place* place_of_folder(const Discovery& found, const std::string& folder) {
+  std::error_code trouble;
+  const std::string real = std::filesystem::weakly_canonical(folder, trouble).string();
+  return trouble ? nullptr : place_of(found, real);
+}
 
 std::uint64_t Study::files() const {
   return std::accumulate(

@@ -20,6 +20,9 @@ struct Study {
   [[nodiscard]] std::uint64_t bytes_read() const;
 };
 
+// The place that a folder is on, whatever links lead there; null where that is not known.
+const Place* place_of_folder(const Discovery& found, const std::string& folder);
+
 // EBADMSG where it is no trace. A trace of hashed paths is refused: nobody can say what to do with which
 // file.
 Result<Study> study_trace(const std::string& trace, Storage storage);

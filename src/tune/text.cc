@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/median.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -125,11 +126,12 @@ std::string outcome_text(const Tuned& tuned, const Style& style) {
     table.add({"predicted", span_text(*forecast), tuned.chosen->by_replay ? "by replay" : "by model"});
   }
   table.add({"after", human_duration(median(seen.after)), runs(seen.after)}, Colour::green);
-  std::string out = table.print(style) + gain_text(seen.gain);
-  if (const auto error = error_of(tuned)) {
-    out += fmt::format("; the forecast was off by {:.0f} %", *error * 100);
+  std::string out = table.print(style);
+  if (seen.same_work) {
+    const auto error = error_of(tuned);
+    out += gain_text(seen.gain) +
+           (error ? fmt::format("; the forecast was off by {:.0f} %\n", *error * 100) : "\n");
   }
-  out += "\n";
   for (const std::string& note : seen.notes) {
     out += note + "\n";
   }

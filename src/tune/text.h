@@ -3,7 +3,7 @@
 
 #include "base/terminal.h"
 #include "report/report.h"
-#include "tune/tune.h"
+#include "tune/compare.h"
 
 namespace sluice {
 

@@ -4,17 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <unordered_map>
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/median.h"
+#include "base/stop.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "profile/statistics.h"
 #include "replay/replay.h"
 #include "tune/folders.h"
-#include "tune/stop.h"
 
 namespace sluice {
 namespace {
@@ -31,7 +34,7 @@ const FileLoad* heaviest(const Study& study) {
 }
 
 bool is_usable(const std::string& folder, const Place& place, const Discovery& found) {
-  return place_of(found, folder) == &place && sys().access(folder.c_str(), W_OK | X_OK) == 0;
+  return place_of_folder(found, folder) == &place && sys().access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
 // A folder on that place in which a replay may have one of its own; "" = none.
@@ -113,9 +116,7 @@ class Trials {
     out.cold = settings_.cold;
     if (main_ != nullptr) {
       // A replay is on one place: there, files that lie on others would take what they never took.
-      out.covers = [this](const std::string& path) {
-        return place_of(study_.storage.found, path) == main_->home;
-      };
+      out.covers = [this](const std::string& path) { return home_of_folder(path) == main_->home; };
     }
     out.progress = [this, name = candidate.name](const std::string& text) {
       settings_.progress(fmt::format("{}: {}", name, text));
@@ -181,6 +182,15 @@ class Trials {
   }
 
  private:
+  // By the folder that a file is in; many are in one.
+  const Place* home_of_folder(const std::string& file) {
+    const auto [found, is_new] = homes_.try_emplace(folder_of(file));
+    if (is_new) {
+      found->second = place_of_folder(study_.storage.found, found->first);
+    }
+    return found->second;
+  }
+
   // What replays say of the whole run. They have no more than its calls: what it did besides is in their
   // pace.
   void judge(std::vector<Tried>& all) const {
@@ -214,6 +224,7 @@ class Trials {
   const Study& study_;
   const TrialSettings& settings_;
   const FileLoad* main_;
+  std::unordered_map<std::string, const Place*> homes_;
   double until_;  // when the time for all of them is over
   unsigned number_ = 0;
   double original_ = 0;  // seconds from the first call to the last
@@ -305,7 +316,10 @@ double noise_of(const std::vector<Tried>& all) {
     return unknown;
   }
   const auto [least, most] = std::minmax_element(replayed.begin(), replayed.end());
-  return std::max((*most - *least) / *least, least_noise);
+  // How many standard deviations apart the least and the most of so many are, in the mean.
+  constexpr std::array<double, 6> spans = {1, 1, 1.128, 1.693, 2.059, 2.326};
+  const double span = spans[std::min(replayed.size(), spans.size() - 1)];
+  return std::max((*most - *least) / *least / span, least_noise);
 }
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/log.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/trace_input.h"
@@ -113,7 +114,9 @@ Result<Output> replay_it(const Context& context) {
     if (!one.trouble.empty()) {
       log::warn("{} is not whole: {}; what is there was replayed", quote(path), one.trouble);
     }
-    if (settings.keep) {
+  };
+  const auto say_where = [&](const std::vector<Replayed>& all) {
+    for (const Replayed& one : settings.keep ? all : std::vector<Replayed>()) {
       log::warn("replay: what it wrote is in {}", quote(one.folder));
     }
   };
@@ -121,11 +124,14 @@ Result<Output> replay_it(const Context& context) {
     SLUICE_TRY(const ReplayComparison both,
                compare_replays(path, settings, static_cast<unsigned>(options.count("repeat"))));
     warn(both.with.back());
+    say_where(both.without);
+    say_where(both.with);
     out.text = comparison_text(both, context.style);
     out.json = comparison_json(both);
   } else {
     SLUICE_TRY(const Replayed one, replay(path, settings));
     warn(one);
+    say_where({one});
     out.text = replay_text(one, context.style);
     out.json = replay_json(one);
   }
@@ -133,7 +139,14 @@ Result<Output> replay_it(const Context& context) {
 }
 
 Result<Output> run(const Context& context) {
+  const Stop stop;
   auto out = replay_it(context);
+  if (!out && Stop::signal_number() != 0) {
+    log::warn("replay: ended by a signal; what it made is removed");
+    Output ended;
+    ended.ended = Stop::signal_number();  // as waitpid() has it
+    return ended;
+  }
   if (!out && out.error().number == ENOSPC) {
     return std::move(out).error().advise(other_places(context));
   }

@@ -60,6 +60,7 @@ Result<Output> run(const Context& context) {
         {.path = file, .other = trace.path(event.other), .point = point, .site = trace.path(event.site)}));
   }));
   out.print(form->tail());
+  SLUICE_CHECK(out.finish());
   warn_of_trouble(trace, path);
   return Output();
 }
@@ -75,7 +76,8 @@ extern const Verb verb_trace_export = {
     .description =
         "Writes to standard output; --json is what `sluice trace show --json` prints. In csv and json times "
         "are nanoseconds after the trace began, offsets of -1 mean the file's own position, results below 0 "
-        "are errors. Paths with blanks cannot be said in an iolog of fio, and are left out there.\n\n"
+        "are errors. In an iolog of fio files are named after their paths (/data/a is data+a), and fio makes "
+        "them in the folder where it is started: it never touches those of the trace.\n\n"
         "A job file for fio has a section for each family of files: those whose paths differ in numbers "
         "alone. It makes files of its own and never touches those of the trace. Hints for ROMIO come with "
         "the reason for each in a comment; they are advice by rules of thumb.",

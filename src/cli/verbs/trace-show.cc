@@ -57,6 +57,7 @@ Result<Output> run(const Context& context) {
   if (context.json) {
     out.print(first ? "{\"events\": []}\n" : "]}\n");
   }
+  SLUICE_CHECK(out.finish());
   warn_of_trouble(trace, path);
   return Output();
 }

@@ -1,26 +1,19 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <cerrno>
 
 #include "base/files.h"
-#include "base/log.h"
-#include "base/sys.h"
+#include "base/stop.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/json_file.h"
 #include "cli/run_plan.h"
+#include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "replay/scratch.h"
-#include "run/launch.h"
-#include "tune/folders.h"
-#include "tune/stop.h"
 #include "tune/text.h"
+#include "tune/tuning.h"
 
 namespace sluice {
 namespace {
@@ -108,65 +101,30 @@ Result<Scratch> make_scratch() {
   return out;
 }
 
-void say(const std::string& text) {
-  tell("sluice: " + text + "\n");
-}
-
-// Standard input is the program's; whoever sits at the terminal is asked there.
-bool agrees(const std::string& question) {
-  const UniqueFd terminal(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
-  if (!terminal || !is_terminal(STDERR_FILENO)) {
-    return false;
-  }
-  tell(question + " [y/N] ");
-  std::array<char, 64> answer = {};
-  // A signal ends the waiting, and is no yes.
-  pollfd one{.fd = terminal.get(), .events = POLLIN, .revents = 0};
-  const ssize_t got = poll(&one, 1, -1) <= 0 ? 0 : read(terminal.get(), answer.data(), answer.size());
-  return got > 0 && (answer[0] == 'y' || answer[0] == 'Y');
-}
-
-Status must_be_new(const std::string& path, std::string_view option) {
-  if (!path.empty() && sys().access(path.c_str(), F_OK) == 0) {
-    return bad_input(fmt::format("{} is there already", quote(path)),
-                     fmt::format("remove it, or name another file by {}", option));
-  }
-  return {};
-}
-
-Status write_report(const Context& context, const std::string& trace, const Tuned& tuned) {
-  const std::string path = context.options.text("report");
+// That it cannot be written is said before anything is done.
+Status must_be_possible(const std::string& path, std::string_view option) {
   if (path.empty()) {
     return {};
   }
-  SLUICE_TRY(TraceReader reader, TraceReader::open(trace));
-  SLUICE_TRY(TraceView view, view_of(reader, 0));
-  const ReportInput input{
-      .view = std::move(view), .tune = report_of(tuned), .source = context.options.text("trace")};
-  SLUICE_CHECK(write_file(path, report_page(input)));
-  say(fmt::format("the page is {}", escape(path)));
+  if (sys().access(path.c_str(), F_OK) == 0) {
+    return bad_input(fmt::format("{} is there already", quote(path)),
+                     fmt::format("remove it, or name another file by {}", option));
+  }
+  const std::string folder = folder_of(absolute(path, current_folder()));
+  if (sys().access(folder.c_str(), W_OK | X_OK) != 0) {
+    return Errno()
+        .fail(fmt::format("cannot make {}", quote(path)))
+        .advise(fmt::format("{} names a file in a folder that can be written to", option));
+  }
   return {};
 }
 
-struct Found {
-  Study study;
-  std::vector<Tried> tried;
-};
-
-Result<Found> find_out(const Context& context, const std::string& trace, TrialSettings settings) {
-  SLUICE_TRY(Storage storage, survey_for_run(context));
-  for (const std::string& warning : storage.warnings) {
-    log::warn("{}", warning);
-  }
-  Found out;
-  SLUICE_TRY(out.study, study_trace(trace, std::move(storage)));
-  std::vector<Candidate> candidates =
-      candidates_for(out.study.loads, out.study.storage.found.places, out.study.storage.profiles,
-                     out.study.run, fmt::format("sluice-tuned-{}", getuid()));
-  Progress progress;
-  settings.seconds = context.options.duration("replay").in_seconds();
-  settings.progress = [&](const std::string& text) { progress.show(text); };
-  SLUICE_TRY(out.tried, try_out(trace, out.study, std::move(candidates), settings));
+TuneSettings settings_of(const Context& context) {
+  const Options& options = context.options;
+  TuneSettings out;
+  out.replays = options.duration("replay").in_seconds();
+  out.report = options.text("report");
+  out.survey = [&context] { return survey_for_run(context); };
   return out;
 }
 
@@ -181,234 +139,73 @@ Result<Output> dry_run(const Context& context) {
     }
   }
   if (context.options.operands().size() != 1) {
-    return bad_input("--dry-run takes one operand, a trace",
+    return bad_input("--dry-run takes one operand, a trace, and options go before it",
                      "sluice run --trace FILE -- COMMAND records one");
   }
-  SLUICE_TRY(const JsonFile json_to, JsonFile::open(context.options.text("json")));
-  SLUICE_TRY(const Scratch scratch, make_scratch());
   const std::string& trace = context.options.operands().front();
-  const bool cold = context.options.text("caches") == "drop";
-  SLUICE_TRY(const Found found, find_out(context, trace, {.scratch = scratch.path(), .cold = cold}));
+  const std::string where = context.options.text("json");
+  SLUICE_CHECK(must_be_possible(context.options.text("report"), "--report"));
+  SLUICE_CHECK(where.empty() || where.starts_with("fd:") ? Status() : may_write(where, true, trace));
+  SLUICE_TRY(const JsonFile json_to, JsonFile::open(where));
+  SLUICE_TRY(const Scratch scratch, make_scratch());
+  TuneSettings settings = settings_of(context);
+  settings.cold = context.options.text("caches") == "drop";
+  SLUICE_TRY(const Found found, find_out(settings, trace, scratch.path(), 0));
   const Tuned tuned{.study = &found.study, .tried = &found.tried, .chosen = best_of(found.tried)};
   Output out;
   out.text = candidates_text(found.tried, context.style) + "\n" +
              (tuned.chosen == nullptr ? std::string("nothing is surely better than the program as it is\n")
                                       : choice_text(*tuned.chosen, context.style));
-  SLUICE_CHECK(write_report(context, trace, tuned));
+  SLUICE_CHECK(write_report(settings, trace, tuned));
   if (json_to) {
     SLUICE_CHECK(json_to.write(tuned_json(tuned)));
   }
   return out;
 }
 
-// One command, from its first run to the last.
-class Tuning {
- public:
-  Tuning(const Context& context, const std::string& scratch)
-      : context_(context),
-        options_(context.options),
-        trace_(options_.given("trace") ? options_.text("trace") : scratch + "/trace"),
-        style_(style_of(STDERR_FILENO, ColourChoice::automatic)) {
-    runs_.command = options_.operands();
-    runs_.scratch = scratch;
-    runs_.before = options_.text("before");
-    const std::string caches = options_.text("caches");
-    runs_.cold = caches == "drop" || (caches == "auto" && repeat() > 0 && can_drop_caches());
-    for (const char* name : {"catalog", "timeout", "config"}) {
-      if (options_.given(name)) {
-        runs_.common.push_back(fmt::format("--{}={}", name, options_.text(name)));
-      }
-    }
-  }
-
-  Result<Output> go() {
-    SLUICE_CHECK(runs_.look_at_input());
-    say(fmt::format("the command runs {} times: once traced{}",
-                    2 * std::max(repeat(), 1U) + (repeat() > 0 ? 1 : 0),
-                    repeat() > 0 ? fmt::format(", then {} as it is and {} under the rules, in turn",
-                                               plural(repeat(), "time"), repeat())
-                                 : ", once under the rules that come out"));
-    SLUICE_CHECK(runs_.prepare());
-    auto first = runs_.under({"--trace", trace_, "--stage", "trace"}, limit(std::nullopt));
-    if (!first) {
-      return std::move(first).error();
-    }
-    first_ = std::move(*first);
-    if (!first_.stopped && first_.is_failure_of_ours()) {
-      return not_watched();
-    }
-    if (first_.stopped || exit_status(first_.ended) != 0) {
-      say(first_.stopped ? "the command took longer than --limit, and was ended: there is nothing to compare"
-                         : fmt::format("the command ended with status {}: there is nothing to compare",
-                                       exit_status(first_.ended)));
-      return end(first_.stopped ? failed_itself : exit_status(first_.ended));
-    }
-    SLUICE_CHECK(Stop::check());
-    SLUICE_TRY(found_, find_out(context_, trace_,
-                                {.scratch = runs_.scratch,
-                                 .cold = runs_.cold,
-                                 .starting = first_.ended.seconds - first_.program_seconds()}));
-    tuned_ = {.study = &found_.study, .tried = &found_.tried, .chosen = best_of(found_.tried)};
-    const std::uint64_t files = found_.study.files();
-    say(fmt::format("the traced run took {}, {} of it in calls on {} that count{}",
-                    human_duration(found_.study.run.seconds), human_duration(found_.study.run.in_calls),
-                    plural(files, "file"), files == 1 ? "s" : ""));
-    tell(candidates_text(found_.tried, style_));
-    if (tuned_.chosen == nullptr) {
-      note("nothing is surely better than the program as it is; nothing was changed");
-      return end(0);
-    }
-    tell(choice_text(*tuned_.chosen, style_));
-    if (!may_act()) {
-      return end(0);
-    }
-    SLUICE_CHECK(Stop::check());
-    SLUICE_CHECK(act());
-    tell(outcome_text(tuned_, style_));
-    return end(broke_ ? failed_itself : exit_status(first_.ended));
-  }
-
- private:
-  [[nodiscard]] unsigned repeat() const { return static_cast<unsigned>(options_.count("repeat")); }
-
-  [[nodiscard]] std::optional<double> limit(std::optional<double> other) const {
-    return options_.given("limit") ? std::optional(options_.duration("limit").in_seconds()) : other;
-  }
-
-  // `sluice run` has said why.
-  [[nodiscard]] Error not_watched() const {
-    const auto trace = TraceReader::open(trace_);
-    if (trace && trace->end().is_object()) {
-      return fail("the command was run, and Sluice failed: there is nothing to compare");
-    }
-    return fail("the trace could not be written: there is nothing to compare",
-                options_.given("trace") ? "--trace may name a file, and TMPDIR a folder, where there is room"
-                                        : "TMPDIR may name a folder where there is room, or --trace a file");
-  }
-
-  void note(const std::string& text) {
-    say(text);
-    tuned_.notes.push_back(text);
-  }
-
-  // Data that is not temporary is nobody's to move but the user's.
-  bool may_act() {
-    const std::vector<std::string>& moved = tuned_.chosen->candidate.moved;
-    if (moved.empty() || options_.flag("yes")) {
-      return true;
-    }
-    std::vector<std::string> names;
-    std::transform(moved.begin(), moved.end(), std::back_inserter(names),
-                   [](const auto& glob) { return escape(glob); });
-    if (agrees(fmt::format("This acts on data that is not temporary: {}. Go on?", join(names, ", ")))) {
-      return true;
-    }
-    note(fmt::format("nothing was changed: it acts on data that is not temporary ({}); --yes agrees to that",
-                     join(names, ", ")));
-    return false;
-  }
-
-  Status act() {
-    const Candidate& chosen = tuned_.chosen->candidate;
-    Folders folders;
-    SLUICE_CHECK(folders.make(chosen));
-    Moves moves(chosen, runs_.common);
-    const std::string text = rules_for(
-        found_.study, chosen, fmt::format("Written by `sluice tune` for: {}", join(runs_.command, " ")));
-    std::string rules;
-    if (chosen.has_stages()) {
-      rules = runs_.scratch + "/rules.toml";
-      SLUICE_CHECK(write_file(rules, text));
-    }
-    Progress progress;
-    auto compared = compare(runs_, rules, moves, first_,
-                            {.repeat = repeat(),
-                             .limit = limit(std::max(60.0, 10 * first_.ended.seconds)).value_or(0),
-                             .noise = noise_of(found_.tried),
-                             .bytes = chosen.bytes_in_stages(),
-                             .read = found_.study.bytes_read(),
-                             .progress = [&](const std::string& what) { progress.show(what); }});
-    if (!compared) {
-      return std::move(compared).error();
-    }
-    if (!compared->hindrance.empty()) {
-      note(fmt::format("the data cannot be moved: {}; nothing was changed", compared->hindrance));
-      return {};
-    }
-    tuned_.comparison = compared->comparison;
-    broke_ = compared->broke;
-    if (broke_) {
-      note(compared->last.stopped
-               ? "under the rules the command took longer than it may, and was ended; nothing was changed"
-           : compared->last.is_failure_of_ours()
-               ? "under the rules Sluice failed, and said why on standard error; nothing was changed"
-               : fmt::format("under the rules the command ended with status {}; nothing was changed",
-                             exit_status(compared->last.ended)));
-      return {};
-    }
-    const bool same_work = compared->comparison.same_work;
-    if (!same_work || !compared->comparison.gain.is_better()) {
-      SLUICE_CHECK(moves.back());
-      note(same_work ? "that was not better by more than the noise; nothing was changed"
-                     : "runs that do not do the same work cannot be compared; nothing was changed");
-      return {};
-    }
-    tuned_.kept = true;
-    if (moves.any()) {
-      note("the data stays where it was moved to, with links at its paths; `sluice finalize` brings it home");
-    }
-    if (!rules.empty()) {
-      tuned_.rules = options_.text("output");
-      SLUICE_CHECK(folders.keep());
-      SLUICE_CHECK(write_file(tuned_.rules, text));
-      say(fmt::format("`sluice run --rules {} -- ...` does it again", escape(tuned_.rules)));
-    }
-    return {};
-  }
-
-  Result<Output> end(int status) {
-    if (tuned_.study != nullptr) {
-      SLUICE_CHECK(write_report(context_, trace_, tuned_));
-    }
-    Output out;
-    out.status = status;
-    out.ended = first_.stopped ? 0 : first_.ended.status;
-    if (json_ != nullptr && tuned_.study != nullptr) {
-      SLUICE_CHECK(json_->write(tuned_json(tuned_)));
-    }
-    return out;
-  }
-
- public:
-  const JsonFile* json_ = nullptr;
-
- private:
-  const Context& context_;
-  const Options& options_;
-  std::string trace_;
-  Style style_;
-  Runs runs_;
-  ProgramRun first_;
-  Found found_;
-  Tuned tuned_;
-  bool broke_ = false;
-};
-
 Result<Output> tune(const Context& context) {
-  if (context.options.flag("dry-run")) {
+  const Options& options = context.options;
+  if (options.flag("dry-run")) {
     return dry_run(context);
   }
-  SLUICE_CHECK(must_be_new(context.options.text("output"), "--output"));
-  SLUICE_CHECK(must_be_new(context.options.text("trace"), "--trace"));
-  SLUICE_CHECK(must_be_new(context.options.text("report"), "--report"));
-  if (context.options.text("caches") == "drop" && !can_drop_caches()) {
+  for (const char* name : {"output", "trace", "report"}) {
+    SLUICE_CHECK(must_be_possible(options.text(name), fmt::format("--{}", name)));
+  }
+  const std::string caches = options.text("caches");
+  if (caches == "drop" && !can_drop_caches()) {
     return bad_input("--caches drop: only root may drop the page cache", "leave it out");
   }
-  SLUICE_TRY(const JsonFile json_to, JsonFile::open(context.options.text("json")));
+  SLUICE_TRY(const JsonFile json_to, JsonFile::open(options.text("json")));
   SLUICE_TRY(const Scratch scratch, make_scratch());
-  Tuning tuning(context, scratch.path());
-  tuning.json_ = json_to ? &json_to : nullptr;
-  return tuning.go();
+  TuneSettings settings = settings_of(context);
+  settings.command = options.operands();
+  settings.before = options.text("before");
+  settings.repeat = static_cast<unsigned>(options.count("repeat"));
+  settings.cold = caches == "drop" || (caches == "auto" && settings.repeat > 0 && can_drop_caches());
+  if (options.given("limit")) {
+    settings.limit = options.duration("limit").in_seconds();
+  }
+  settings.trace = options.text("trace");
+  settings.output = options.text("output");
+  settings.yes = options.flag("yes");
+  for (const char* name : {"catalog", "timeout", "config"}) {
+    if (options.given(name)) {
+      settings.common.push_back(fmt::format("--{}={}", name, options.text(name)));
+    }
+  }
+  Tuning tuning(std::move(settings), scratch.path());
+  SLUICE_TRY(const int status, tuning.go());
+  Output out;
+  out.status = status;
+  out.ended = tuning.ended();
+  // What was found out is written whatever became of the rest.
+  const Status reported = tuning.report();
+  if (json_to && tuning.tuned().study != nullptr) {
+    SLUICE_CHECK(json_to.write(tuned_json(tuning.tuned())));
+  }
+  SLUICE_CHECK(reported);
+  SLUICE_CHECK(tuning.written());
+  return out;
 }
 
 Result<Output> run(const Context& context) {
@@ -416,7 +213,7 @@ Result<Output> run(const Context& context) {
   auto out = tune(context);
   if (!out && Stop::signal_number() != 0) {
     const std::string& left = out.error().advice;
-    say(fmt::format("ended by a signal; {}", left.empty() ? "nothing was changed" : left));
+    tell(fmt::format("sluice: ended by a signal; {}\n", left.empty() ? "nothing was changed" : left));
     Output ended;
     ended.ended = Stop::signal_number();  // as waitpid() has it
     return ended;

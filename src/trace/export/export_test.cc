@@ -123,11 +123,17 @@ TEST(Export, WithoutCalls) {
   }
 }
 
-TEST(Export, IologLeavesProgramsOut) {
+TEST(Export, IologNamesNoFileOfTheTrace) {
   const auto form = make_iolog();
   EXPECT_EQ(line(*form, move(TraceEvent::started, 1, 0, 0, 0), "/bin/cp"), "");
-  EXPECT_EQ(line(*form, move(TraceEvent::write, 1, 1, 5, 7), "/a"), "/a add\n/a open\n/a write 5 7\n");
-  EXPECT_EQ(line(*form, move(TraceEvent::write, 1, 1, 5, 7), "/a b"), "");
+  EXPECT_EQ(line(*form, move(TraceEvent::write, 1, 1, 5, 7), "/a"), "a add\na open\na write 5 7\n");
+  EXPECT_EQ(line(*form, move(TraceEvent::write, 1, 1, 5, 7), "/d/a b"),
+            "d+a_b add\nd+a_b open\nd+a_b write 5 7\n");
+  EXPECT_EQ(line(*form, move(TraceEvent::write, 1, 1, 5, 7), "/d/a_b"),
+            "d+a_b~2 add\nd+a_b~2 open\nd+a_b~2 write 5 7\n");
+  // One that could not be opened is nothing that fio could open.
+  EXPECT_EQ(line(*form, move(TraceEvent::open, 1, 0, 0, -2), "/missing"), "");
+  EXPECT_EQ(form->tail(), "a close\nd+a_b close\nd+a_b~2 close\n");
 }
 
 TEST(TracedWorkload, NumbersThatCannotBe) {

@@ -1,5 +1,4 @@
-// The whole loop for one command: watched once, understood, tried out, run again under the rules that came
-// out, and compared.
+// Runs of a command before and under rules, compared.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-#include "tune/stop.h"
+#include "base/stop.h"
 
 #include <signal.h>
 
@@ -11,6 +11,7 @@ namespace {
 constexpr std::array ends = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 std::array<struct sigaction, ends.size()> before = {};
 volatile sig_atomic_t came = 0;
+int there = 0;  // of them
 
 void take(int signal_number) {
   came = signal_number;
@@ -19,6 +20,9 @@ void take(int signal_number) {
 }  // namespace
 
 Stop::Stop() {
+  if (there++ > 0) {
+    return;
+  }
   came = 0;
   struct sigaction action {};
   action.sa_handler = take;
@@ -32,6 +36,9 @@ Stop::Stop() {
 }
 
 Stop::~Stop() {
+  if (--there > 0) {
+    return;
+  }
   for (std::size_t i = 0; i < ends.size(); ++i) {
     sigaction(ends[i], &before[i], nullptr);
   }

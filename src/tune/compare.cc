@@ -1,32 +1,22 @@
-#include "tune/tune.h"
+#include "tune/compare.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/stop.h"
 #include "base/units.h"
-#include "tune/stop.h"
 
 namespace sluice {
 namespace {
 
-std::uint64_t bytes_of(const Json& account) {
-  std::uint64_t out = 0;
-  if (account.is_object() && account.contains("files")) {
-    for (const Json& file : account["files"]) {
-      out += file["read"].value("bytes", std::uint64_t{0}) + file["write"].value("bytes", std::uint64_t{0});
-    }
-  }
-  return out;
-}
-
 // A program that does something else each time cannot be compared by its time.
 void note_other_work(std::uint64_t first, const ProgramRun& last, Comparison& out) {
   const auto before = static_cast<double>(first);
-  const auto after = static_cast<double>(bytes_of(last.account));
+  const auto after = static_cast<double>(last.bytes());
   constexpr double alike = 0.1;
-  if (before > 0 && after > 0 && std::abs(before - after) > alike * std::max(before, after)) {
+  if (last.account.is_object() && std::abs(before - after) > alike * std::max(before, after)) {
     out.same_work = false;
     out.notes.push_back(
         fmt::format("the program did not do the same work: with these files it moved {} in the first run and "
@@ -125,7 +115,8 @@ Result<Compared> compare(const Runs& runs, const std::string& rules, Moves& move
   }
   if (!out.broke && out.hindrance.empty()) {
     note_other_work(settings.bytes, out.last, out.comparison);
-    if (settings.repeat == 0 && settings.read > 0 && !runs.cold) {
+    constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 20;
+    if (settings.repeat == 0 && settings.read >= worth_a_word && !runs.cold) {
       out.comparison.notes.push_back(fmt::format(
           "the first run has read {}, which the second may have found in memory: --repeat N compares "
           "without that",

@@ -1,12 +1,12 @@
-// Signals that ask us to end. One that comes while the command runs is passed on to it, and one during a
-// replay ends that; then all of it ends. What is left behind can be put away first.
+// Signals that ask us to end: they are noted, so that what would be left behind can be put away first. One
+// that comes while a command runs is passed on to it (run/launch.h).
 #pragma once
 
 #include "base/result.h"
 
 namespace sluice {
 
-// While this is there. At most one may live at a time. What whoever started us ignores stays ignored.
+// While one of them is there. From one thread. What whoever started us ignores stays ignored.
 class Stop {
  public:
   Stop();

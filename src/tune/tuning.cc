@@ -1,0 +1,227 @@
+#include "tune/tuning.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "base/text.h"
+#include "report/report.h"
+#include "tune/compare.h"
+
+namespace sluice {
+namespace {
+
+void say(const std::string& text) {
+  tell("sluice: " + text + "\n");
+}
+
+// Standard input is the program's; whoever sits at the terminal is asked there.
+bool agrees(const std::string& question) {
+  const UniqueFd terminal(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
+  if (!terminal || !is_terminal(STDERR_FILENO)) {
+    return false;
+  }
+  tell(question + " [y/N] ");
+  std::array<char, 64> answer = {};
+  // A signal ends the waiting, and is no yes.
+  pollfd one{.fd = terminal.get(), .events = POLLIN, .revents = 0};
+  const ssize_t got = poll(&one, 1, -1) <= 0 ? 0 : read(terminal.get(), answer.data(), answer.size());
+  return got > 0 && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+}  // namespace
+
+Result<Found> find_out(const TuneSettings& settings, const std::string& trace, const std::string& scratch,
+                       double starting) {
+  SLUICE_TRY(Storage storage, settings.survey());
+  for (const std::string& warning : storage.warnings) {
+    log::warn("{}", warning);
+  }
+  Found out;
+  SLUICE_TRY(out.study, study_trace(trace, std::move(storage)));
+  std::vector<Candidate> candidates =
+      candidates_for(out.study.loads, out.study.storage.found.places, out.study.storage.profiles,
+                     out.study.run, fmt::format("sluice-tuned-{}", getuid()));
+  Progress progress;
+  SLUICE_TRY(out.tried, try_out(trace, out.study, std::move(candidates),
+                                {.scratch = scratch,
+                                 .seconds = settings.replays,
+                                 .cold = settings.cold,
+                                 .starting = starting,
+                                 .progress = [&](const std::string& text) { progress.show(text); }}));
+  return out;
+}
+
+Status write_report(const TuneSettings& settings, const std::string& trace, const Tuned& tuned) {
+  if (settings.report.empty()) {
+    return {};
+  }
+  SLUICE_TRY(TraceReader reader, TraceReader::open(trace));
+  SLUICE_TRY(TraceView view, view_of(reader, 0));
+  const ReportInput input{.view = std::move(view), .tune = report_of(tuned), .source = settings.trace};
+  SLUICE_CHECK(write_file(settings.report, report_page(input)));
+  say(fmt::format("the page is {}", escape(settings.report)));
+  return {};
+}
+
+Tuning::Tuning(TuneSettings settings, const std::string& scratch)
+    : settings_(std::move(settings)),
+      trace_(settings_.trace.empty() ? scratch + "/trace" : settings_.trace),
+      style_(style_of(STDERR_FILENO, ColourChoice::automatic)) {
+  runs_.command = settings_.command;
+  runs_.common = settings_.common;
+  runs_.scratch = scratch;
+  runs_.before = settings_.before;
+  runs_.cold = settings_.cold;
+}
+
+Result<int> Tuning::go() {
+  const unsigned repeat = settings_.repeat;
+  SLUICE_CHECK(runs_.look_at_input());
+  say(fmt::format("the command runs {} times: once traced{}", 2 * std::max(repeat, 1U) + (repeat > 0 ? 1 : 0),
+                  repeat > 0 ? fmt::format(", then {} as it is and {} under the rules, in turn",
+                                           plural(repeat, "time"), repeat)
+                             : ", once under the rules that come out"));
+  SLUICE_CHECK(runs_.prepare());
+  // What is counted corrects forecasts, and is what the last run is held against.
+  SLUICE_TRY(first_,
+             runs_.under({"--trace", trace_, "--stage", "stats", "--stage", "trace"}, settings_.limit));
+  if (!first_.stopped && first_.is_failure_of_ours()) {
+    return not_watched();
+  }
+  if (first_.stopped || exit_status(first_.ended) != 0) {
+    say(first_.stopped ? "the command took longer than --limit, and was ended: there is nothing to compare"
+                       : fmt::format("the command ended with status {}: there is nothing to compare",
+                                     exit_status(first_.ended)));
+    return first_.stopped ? failed_itself : exit_status(first_.ended);
+  }
+  SLUICE_CHECK(Stop::check());
+  SLUICE_TRY(found_,
+             find_out(settings_, trace_, runs_.scratch, first_.ended.seconds - first_.program_seconds()));
+  tuned_ = {.study = &found_.study, .tried = &found_.tried, .chosen = best_of(found_.tried)};
+  const std::uint64_t files = found_.study.files();
+  say(fmt::format("the traced run took {}, {} of it in calls on {} that count{}",
+                  human_duration(found_.study.run.seconds), human_duration(found_.study.run.in_calls),
+                  plural(files, "file"), files == 1 ? "s" : ""));
+  tell(candidates_text(found_.tried, style_));
+  if (tuned_.chosen == nullptr) {
+    note("nothing is surely better than the program as it is; nothing was changed");
+    return 0;
+  }
+  tell(choice_text(*tuned_.chosen, style_));
+  if (!may_act()) {
+    return 0;
+  }
+  SLUICE_CHECK(Stop::check());
+  SLUICE_CHECK(act());
+  tell(outcome_text(tuned_, style_));
+  return broke_ ? failed_itself : exit_status(first_.ended);
+}
+
+Status Tuning::report() const {
+  return tuned_.study == nullptr ? Status() : write_report(settings_, trace_, tuned_);
+}
+
+Error Tuning::not_watched() const {
+  const auto trace = TraceReader::open(trace_);
+  if (trace && trace->end().is_object()) {
+    return fail("the command was run, and Sluice failed: there is nothing to compare");
+  }
+  return fail("the trace could not be written: there is nothing to compare",
+              settings_.trace.empty() ? "TMPDIR may name a folder where there is room, or --trace a file"
+                                      : "--trace may name a file, and TMPDIR a folder, where there is room");
+}
+
+void Tuning::note(const std::string& text) {
+  say(text);
+  tuned_.notes.push_back(text);
+}
+
+bool Tuning::may_act() {
+  const std::vector<std::string>& moved = tuned_.chosen->candidate.moved;
+  if (moved.empty() || settings_.yes) {
+    return true;
+  }
+  std::vector<std::string> names;
+  std::transform(moved.begin(), moved.end(), std::back_inserter(names),
+                 [](const auto& glob) { return escape(glob); });
+  if (agrees(fmt::format("This acts on data that is not temporary: {}. Go on?", join(names, ", ")))) {
+    return true;
+  }
+  note(fmt::format("nothing was changed: it acts on data that is not temporary ({}); --yes agrees to that",
+                   join(names, ", ")));
+  return false;
+}
+
+Status Tuning::act() {
+  const Candidate& chosen = tuned_.chosen->candidate;
+  Folders folders;
+  SLUICE_CHECK(folders.make(chosen));
+  Moves moves(chosen, runs_.common);
+  const std::string text = rules_for(
+      found_.study, chosen, fmt::format("Written by `sluice tune` for: {}", join(runs_.command, " ")));
+  std::string rules;
+  if (chosen.has_stages()) {
+    rules = runs_.scratch + "/rules.toml";
+    SLUICE_CHECK(write_file(rules, text));
+  }
+  Progress progress;
+  SLUICE_TRY(const Compared compared,
+             compare(runs_, rules, moves, first_,
+                     {.repeat = settings_.repeat,
+                      .limit = settings_.limit.value_or(std::max(60.0, 10 * first_.ended.seconds)),
+                      .noise = noise_of(found_.tried),
+                      .bytes = chosen.has_stages() ? chosen.bytes_in_stages() : first_.bytes(),
+                      .read = found_.study.bytes_read(),
+                      .progress = [&](const std::string& what) { progress.show(what); }}));
+  if (!compared.hindrance.empty()) {
+    note(fmt::format("the data cannot be moved: {}; nothing was changed", compared.hindrance));
+    return {};
+  }
+  tuned_.comparison = compared.comparison;
+  broke_ = compared.broke;
+  if (broke_) {
+    note(compared.last.stopped
+             ? "under the rules the command took longer than it may, and was ended; nothing was changed"
+         : compared.last.is_failure_of_ours()
+             ? "under the rules Sluice failed, and said why on standard error; nothing was changed"
+             : fmt::format("under the rules the command ended with status {}; nothing was changed",
+                           exit_status(compared.last.ended)));
+    return {};
+  }
+  return judge(compared, moves, folders, rules.empty() ? "" : text);
+}
+
+Status Tuning::judge(const Compared& compared, Moves& moves, Folders& folders, const std::string& rules) {
+  const bool same_work = compared.comparison.same_work;
+  if (!same_work || !compared.comparison.gain.is_better()) {
+    SLUICE_CHECK(moves.back());
+    note(same_work ? "that was not better by more than the noise; nothing was changed"
+                   : "runs that do not do the same work cannot be compared; nothing was changed");
+    return {};
+  }
+  tuned_.kept = true;
+  if (moves.any()) {
+    note("the data stays where it was moved to, with links at its paths; `sluice finalize` brings it home");
+  }
+  if (rules.empty()) {
+    return {};
+  }
+  written_ = write_file(settings_.output, rules);
+  if (!written_) {
+    return {};  // said at the end, when the rest is written
+  }
+  tuned_.rules = settings_.output;
+  SLUICE_CHECK(folders.keep());
+  say(fmt::format("`sluice run --rules {} -- ...` does it again", escape(tuned_.rules)));
+  return {};
+}
+
+}  // namespace sluice
