@@ -327,11 +327,12 @@ TEST_F(Replay, FoldersAreThereBeforehand) {
   names(20, TraceEvent::rename, "/d", "/e");
   names(30, TraceEvent::remove, "/e", "", 0, 0, AT_REMOVEDIR);
   names(40, TraceEvent::remove, "/elsewhere/file");
-  const TraceScan scanned = scan([](const std::string& path) { return !path.starts_with("/elsewhere"); });
+  names(50, TraceEvent::sync_folder, "/elsewhere");
+  const TraceScan scanned = scan([](const std::string& path) { return !path.starts_with("/elsewhere/"); });
   const Recorder recorded = feed(scanned);
-  ASSERT_EQ(recorded.steps[1].size(), 6U);
+  ASSERT_EQ(recorded.steps[1].size(), 7U);
   EXPECT_EQ(scanned.files.size(), 2U);
-  for (const unsigned at : {0U, 2U, 3U, 4U}) {
+  for (const unsigned at : {0U, 2U, 3U, 4U, 5U}) {
     EXPECT_EQ(recorded.steps[1][at].kind, Step::nothing) << at;
   }
 }

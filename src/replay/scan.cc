@@ -62,7 +62,9 @@ class Scanner {
     if (event.operation == TraceEvent::open) {
       open(event);
     } else if (event.is_about_names()) {
-      names_.change(event, is_covered(event.path) && (event.other == 0 || is_covered(event.other)));
+      names_.change(event, event.operation == TraceEvent::sync_folder
+                               ? is_folder_covered(event.path)
+                               : is_covered(event.path) && (event.other == 0 || is_covered(event.other)));
     } else if (event.file != 0 && event.file < open_.size() && open_[event.file].path != 0) {
       act(event, open_[event.file]);
     }
@@ -162,6 +164,12 @@ class Scanner {
       out = !covers_ || covers_(trace_.path(path));
     }
     return *out;
+  }
+
+  // As a file in it would be.
+  bool is_folder_covered(std::uint32_t path) {
+    const std::string& text = trace_.path(path);
+    return path < most_numbers && !text.empty() && (!covers_ || covers_(text + "/in-it"));
   }
 
   void open(const TraceEvent& event) {
