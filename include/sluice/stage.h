@@ -45,7 +45,8 @@ enum sluice_operation {
   SLUICE_ADVISE = 17,
 
   /* What changes names, of files that may be open or not: file_state is NULL, and nothing may be kept there.
-   * path is the name, flags what the call was given; the result is 0. */
+   * path is the name, flags what the call was given; the result is 0. They can be passed on or not, and
+   * cannot be added. */
   SLUICE_REMOVE = 18, /* flags: AT_REMOVEDIR where it is to be a folder */
   SLUICE_RENAME = 19, /* target: the new name, absolute */
   SLUICE_LINK = 20,   /* target: the further name, absolute */

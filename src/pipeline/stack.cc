@@ -40,7 +40,10 @@ std::int64_t perform(const Calls& calls, sluice_activity& activity) {
     case SLUICE_LINK:
     case SLUICE_MAKE_FOLDER:
     case SLUICE_SYNC_FOLDER:
-      return calls.change_names();
+      if (calls.change_names != nullptr) {
+        return calls.change_names();
+      }
+      break;  // a stage cannot add these
     case SLUICE_SETTLE:
     case SLUICE_ADVISE:
       return 0;

@@ -29,7 +29,7 @@ struct Calls {
   int (*fdatasync)(int);
   int (*ftruncate)(int, off_t);
   int (*fallocate)(int, int, off_t, off_t);
-  int (*change_names)();  // as whoever began the activity knows
+  int (*change_names)();  // as whoever began the activity knows; null in all others
 };
 
 // Whether an address can be a program's memory at all: what is surely none is left to the kernel, which says

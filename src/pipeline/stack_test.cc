@@ -136,6 +136,10 @@ TEST_F(StackTest, WhatChangesNamesIsDoneByWhoeverBeganIt) {
     EXPECT_EQ(activity_.error, EXDEV);
   }
   EXPECT_EQ(seen, std::vector<std::string>(5, "names"));
+  // Nobody has begun it.
+  activity_.operation = SLUICE_REMOVE;
+  EXPECT_EQ(stack.act(Calls{}, states_, activity_), -1);
+  EXPECT_EQ(activity_.error, EINVAL);
 }
 
 TEST_F(StackTest, OneAsideGetsACopyWhenItIsDone) {

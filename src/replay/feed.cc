@@ -209,7 +209,7 @@ bool Feeder::changes(const TraceEvent& event) const {
   // It makes the file where that is not there yet.
   const std::uint32_t file = event.file < scan_.file_of.size() ? scan_.file_of[event.file] : 0;
   const auto before = current_.find(event.path);
-  return !scan_.files[file].prepared && (before == current_.end() || before->second.file != file);
+  return !scan_.files[file].prepared && (before == current_.end() || before->second != file);
 }
 
 // What an open becomes; `step.kind` is nothing where it is not done again.
@@ -224,10 +224,12 @@ Status Feeder::put_open(std::uint32_t strand, const TraceEvent& event, Step& ste
     step.flags = replayed_flags(event.flags & ~O_CREAT);
     return {};
   }
-  if (known && event.result == -EEXIST && current_.count(event.path) != 0) {
-    path = Scratch::name_of(scan_, current_[event.path].name, trace_);
-    step.flags = replayed_flags(event.flags);
-    return {};
+  if (event.result == -EEXIST && next_existing_ < scan_.existing.size()) {
+    if (const std::uint32_t name = scan_.existing[next_existing_++]; name != 0) {
+      path = Scratch::name_of(scan_, name, trace_);
+      step.flags = replayed_flags(event.flags);
+      return {};
+    }
   }
   if (!known || event.result < 0 || event.file == 0 || event.file >= scan_.file_of.size() ||
       scan_.file_of[event.file] == 0) {
@@ -236,7 +238,7 @@ Status Feeder::put_open(std::uint32_t strand, const TraceEvent& event, Step& ste
   }
   const std::uint32_t file = scan_.file_of[event.file];
   const std::uint32_t name = scan_.name_of[event.file];
-  current_[event.path] = {.file = file, .name = name};
+  current_[event.path] = file;
   const bool seen = event.flags != TraceEvent::was_open;
   step.flags = seen ? replayed_flags(event.flags) : O_RDWR | O_CREAT | O_CLOEXEC;
   path = seen && (step.flags & O_TMPFILE) == O_TMPFILE ? "flat" : Scratch::name_of(scan_, name, trace_);

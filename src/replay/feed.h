@@ -104,12 +104,9 @@ class Feeder {
   std::vector<Strand> strands_;
   std::unordered_map<std::uint32_t, Process> processes_;  // by their main strand
   std::unordered_map<std::uint32_t, PathMarks> paths_;
-  struct Current {
-    std::uint32_t file = 0;
-    std::uint32_t name = 0;
-  };
-  std::unordered_map<std::uint32_t, Current> current_;  // by path: what was opened last
-  std::size_t next_change_ = 0;                         // of the scan's
+  std::unordered_map<std::uint32_t, std::uint32_t> current_;  // by path: the file that was opened last
+  std::size_t next_change_ = 0;                               // of the scan's
+  std::size_t next_existing_ = 0;                             // likewise
   std::vector<ReplayedOperation> skipped_;
 };
 

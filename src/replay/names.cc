@@ -2,13 +2,22 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "base/files.h"
-
 namespace sluice {
+
+namespace {
+
+constexpr std::size_t longest = 4096;  // of a path that has folders
+
+}  // namespace
+
+bool PathNames::is_folder(const std::string& path) const {
+  return folders_.count(XXH64(path.data(), path.size(), 0)) != 0;
+}
 
 PathNames::Now& PathNames::at(std::uint32_t path) {
   if (path >= now_.size()) {
@@ -21,8 +30,8 @@ std::uint32_t PathNames::new_name(std::uint32_t path) {
   Now& now = at(path);
   if (now.numbers == 0) {
     const std::string& text = trace_.path(path);
-    for (std::size_t end = text.rfind('/');
-         end != std::string::npos && end > 0 && folders_.insert(text.substr(0, end)).second;
+    for (std::size_t end = text.size() > longest ? std::string::npos : text.rfind('/');
+         end != std::string::npos && end > 0 && folders_.insert(XXH64(text.data(), end, 0)).second;
          end = text.rfind('/', end - 1)) {
     }
   }
@@ -68,7 +77,9 @@ ReplayChange PathNames::move(const TraceEvent& event) {
       event.operation == TraceEvent::rename && (static_cast<unsigned>(event.flags) & RENAME_EXCHANGE) != 0;
   if (exchanges) {
     expect(event.other);
-  } else if (event.operation == TraceEvent::link && file_at(event.other) != 0) {
+  } else if ((event.operation == TraceEvent::link ||
+              (static_cast<unsigned>(event.flags) & RENAME_NOREPLACE) != 0) &&
+             file_at(event.other) != 0) {
     new_name(event.other);  // what was there must be gone
   }
   const std::uint32_t moved = file_at(event.path);
@@ -90,8 +101,8 @@ ReplayChange PathNames::sync(std::uint32_t path) {
 }
 
 void PathNames::change(const TraceEvent& event, bool covered) {
-  const bool is_folder = folders_.count(trace_.path(event.path)) != 0 ||
-                         (event.operation == TraceEvent::remove && (event.flags & AT_REMOVEDIR) != 0);
+  const bool folder = is_folder(trace_.path(event.path)) ||
+                      (event.operation == TraceEvent::remove && (event.flags & AT_REMOVEDIR) != 0);
   ReplayChange out;
   if (event.result < 0 || !covered) {
     out_.changes.push_back(out);
@@ -99,11 +110,11 @@ void PathNames::change(const TraceEvent& event, bool covered) {
   }
   switch (event.operation) {
     case TraceEvent::remove:
-      out = is_folder ? out : remove(event.path);
+      out = folder ? out : remove(event.path);
       break;
     case TraceEvent::rename:
     case TraceEvent::link:
-      out = is_folder || event.path == event.other ? out : move(event);
+      out = folder || event.path == event.other ? out : move(event);
       break;
     case TraceEvent::sync_folder:
       out = sync(event.path);

@@ -48,8 +48,10 @@ class PathNames {
 
   const TraceReader& trace_;
   TraceScan& out_;
-  std::vector<Now> now_;                     // by path
-  std::unordered_set<std::string> folders_;  // above paths of files
+  [[nodiscard]] bool is_folder(const std::string& path) const;
+
+  std::vector<Now> now_;                       // by path
+  std::unordered_set<std::uint64_t> folders_;  // above paths of files, as hashes
 };
 
 }  // namespace sluice

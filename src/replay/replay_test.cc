@@ -288,6 +288,18 @@ TEST_F(Replay, APathThatIsFreeAgainHasItsNameAgain) {
   EXPECT_EQ(scanned.files.size(), 6U);
 }
 
+TEST_F(Replay, WhatAnOpenFoundIsWhatIsThereThen) {
+  open(0, 0, 1, "/a", O_CREAT | O_WRONLY);
+  names(10, TraceEvent::rename, "/a", "/b");
+  open(20, 0, 0, "/a", O_CREAT | O_EXCL | O_WRONLY, -EEXIST);  // somebody who was not seen has made it
+  open(30, 0, 0, "/b", O_CREAT | O_EXCL | O_WRONLY, -EEXIST);
+  const TraceScan scanned = scan();
+  const Recorder recorded = feed(scanned);
+  EXPECT_EQ(recorded.paths.at(1)[2], "1/a");
+  EXPECT_EQ(recorded.paths.at(1)[3], "0/b");
+  EXPECT_TRUE(scanned.files.back().prepared);
+}
+
 TEST_F(Replay, AFileKeepsItsContentsUnderAnotherName) {
   open(0, 0, 1, "/new.tmp", O_CREAT | O_EXCL | O_WRONLY);
   move(10, 0, 1, TraceEvent::write, 100, 100);

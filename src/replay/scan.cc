@@ -166,6 +166,14 @@ class Scanner {
     return *out;
   }
 
+  // The name of what is there, and must have been.
+  std::uint32_t found(std::uint32_t path) {
+    if (names_.file_at(path) == 0) {
+      out_.files[names_.make(path, true)].prepared = true;
+    }
+    return names_.name_at(path);
+  }
+
   // As a file in it would be.
   bool is_folder_covered(std::uint32_t path) {
     const std::string& text = trace_.path(path);
@@ -173,20 +181,14 @@ class Scanner {
   }
 
   void open(const TraceEvent& event) {
-    if (event.file >= most_numbers || !is_covered(event.path)) {
+    if (event.result == -EEXIST) {
+      out_.existing.push_back(is_covered(event.path) ? found(event.path) : 0);
+    }
+    if (event.file == 0 || event.file >= most_numbers || event.result < 0 || !is_covered(event.path)) {
       return;
     }
     out_.changed.resize(std::max<std::size_t>(out_.changed.size(), event.path + 1));
     std::uint32_t current = names_.file_at(event.path);
-    if (event.result < 0) {
-      if (event.result == -EEXIST && current == 0) {
-        out_.files[names_.make(event.path, true)].prepared = true;
-      }
-      return;
-    }
-    if (event.file == 0) {
-      return;
-    }
     const bool seen = event.flags != TraceEvent::was_open;
     const bool creates = seen && (event.flags & O_CREAT) != 0;
     const bool anew = creates && (event.flags & O_EXCL) != 0;
@@ -354,10 +356,11 @@ bool changes_file(const TraceEvent& event) {
     case TraceEvent::write:
     case TraceEvent::truncate:
     case TraceEvent::allocate:
+      return true;
     case TraceEvent::remove:
     case TraceEvent::rename:
     case TraceEvent::link:
-      return true;
+      return event.result >= 0;
     default:
       return false;
   }

@@ -64,6 +64,7 @@ struct TraceScan {
   std::vector<std::uint32_t> file_of;     // by number of the open file in the trace
   std::vector<std::uint32_t> name_of;     // likewise: under which name it is opened
   std::vector<ReplayChange> changes;      // of names, in the order of the trace
+  std::vector<std::uint32_t> existing;    // names that opens found and should not have, likewise; 0 = none
   std::vector<std::uint8_t> changed;      // by number of the path: whether any file of it ever was
   std::vector<ReplayedOperation> totals;  // by number of the operation, what was
   std::uint64_t operations = 0;

@@ -102,13 +102,42 @@ const std::string& TraceFiles::path_of(const TraceReader& trace, const TraceEven
 }
 
 std::int64_t TracePositions::size_of(std::uint32_t path) const {
-  const auto found = sizes_.find(path);
-  return found == sizes_.end() ? 0 : found->second;
+  const auto found = files_.find(path);
+  return found == files_.end() ? 0 : sizes_[found->second];
+}
+
+std::uint32_t TracePositions::file_at(std::uint32_t path) {
+  const auto [found, is_new] = files_.try_emplace(path, static_cast<std::uint32_t>(sizes_.size()));
+  if (is_new) {
+    sizes_.push_back(0);
+  }
+  return found->second;
+}
+
+void TracePositions::change_names(const TraceEvent& event) {
+  constexpr unsigned exchange = 2;  // RENAME_EXCHANGE
+  if (event.result < 0 || event.path == event.other) {
+    return;
+  }
+  const bool renames = event.operation == TraceEvent::rename;
+  const bool exchanges = renames && (static_cast<unsigned>(event.flags) & exchange) != 0;
+  if (renames || event.operation == TraceEvent::link) {
+    const std::uint32_t moved = file_at(event.path);
+    const std::uint32_t other = exchanges ? file_at(event.other) : 0;
+    files_[event.other] = moved;
+    if (exchanges) {
+      files_[event.path] = other;
+      return;
+    }
+  }
+  if (renames || event.operation == TraceEvent::remove) {
+    files_.erase(event.path);
+  }
 }
 
 std::int64_t TracePositions::move(Open& open, const TraceEvent& event) {
   const bool own = event.offset == TraceEvent::at_position;
-  std::int64_t& size = sizes_[open.path];
+  std::int64_t& size = sizes_[open.file];
   // Linux appends with pwrite too.
   const bool appends = open.appends && event.operation == TraceEvent::write;
   const std::int64_t out = appends ? size : own ? open.position : event.offset;
@@ -126,9 +155,10 @@ std::int64_t TracePositions::offset_of(const TraceEvent& event) {
     case TraceEvent::open:
       if (event.result >= 0 && event.file != 0) {
         const bool known = event.flags != TraceEvent::was_open;
-        all_[event.file] = {.path = event.path, .appends = known && (event.flags & O_APPEND) != 0};
+        const std::uint32_t file = file_at(event.path);
+        all_[event.file] = {.file = file, .appends = known && (event.flags & O_APPEND) != 0};
         if (known && (event.flags & O_TRUNC) != 0) {
-          sizes_[event.path] = 0;
+          sizes_[file] = 0;
         }
       }
       return event.offset;
@@ -141,31 +171,22 @@ std::int64_t TracePositions::offset_of(const TraceEvent& event) {
         open.position = event.result;
         std::int64_t size = 0;
         if (event.flags == SEEK_END && !__builtin_sub_overflow(event.result, event.offset, &size)) {
-          sizes_[open.path] = size;
+          sizes_[open.file] = size;
         }
       }
       return event.offset;
     case TraceEvent::truncate:
       if (event.result >= 0 && event.length <= INT64_MAX) {
-        sizes_[all_[event.file].path] = static_cast<std::int64_t>(event.length);
+        sizes_[all_[event.file].file] = static_cast<std::int64_t>(event.length);
       }
       return event.offset;
     case TraceEvent::read:
     case TraceEvent::write:
       return move(all_[event.file], event);
     case TraceEvent::remove:
-      if (event.result >= 0) {
-        sizes_.erase(event.path);
-      }
-      return 0;
     case TraceEvent::rename:
     case TraceEvent::link:
-      if (event.result >= 0) {
-        sizes_[event.other] = size_of(event.path);
-      }
-      if (event.result >= 0 && event.operation == TraceEvent::rename) {
-        sizes_.erase(event.path);
-      }
+      change_names(event);
       return 0;
     default:
       return event.offset;

@@ -37,13 +37,18 @@ class TracePositions {
  private:
   struct Open {
     std::int64_t position = 0;
-    std::uint32_t path = 0;
+    std::uint32_t file = 0;
     bool appends = false;
   };
   std::int64_t move(Open& open, const TraceEvent& event);
+  // The file that a path is now; one that is removed, or has another name, stays what it is for who has it
+  // open.
+  std::uint32_t file_at(std::uint32_t path);
+  void change_names(const TraceEvent& event);
 
-  std::unordered_map<std::uint32_t, Open> all_;            // by number of the open file
-  std::unordered_map<std::uint32_t, std::int64_t> sizes_;  // by number of the path
+  std::unordered_map<std::uint32_t, Open> all_;             // by number of the open file
+  std::unordered_map<std::uint32_t, std::uint32_t> files_;  // by number of the path
+  std::vector<std::int64_t> sizes_ = {0};                   // by file; the first is that of none
 };
 
 // What the numbers of an event mean; "" where it has none.

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -213,6 +214,45 @@ TEST(TracePositions, AppendsAreAtTheEndWhoeverMakesThem) {
   EXPECT_EQ(call(TraceEvent::write, 3, TraceEvent::at_position, INT64_MAX), 95);  // a trace of nobody's
   call(TraceEvent::open, 4, 0, 6, O_WRONLY | O_TRUNC);
   EXPECT_EQ(call(TraceEvent::write, 1, TraceEvent::at_position, 1), 0);
+}
+
+// An open file is the same whatever becomes of its name.
+TEST(TracePositions, StayWithTheOpenFile) {
+  TracePositions positions;
+  const auto open = [&](std::uint32_t file, std::uint32_t path) {
+    positions.offset_of({.result = 3,
+                         .flags = O_WRONLY | O_CREAT | O_APPEND,
+                         .file = file,
+                         .path = path,
+                         .operation = TraceEvent::open});
+  };
+  const auto append = [&](std::uint32_t file) {
+    return positions.offset_of({.offset = TraceEvent::at_position,
+                                .length = 100,
+                                .result = 100,
+                                .file = file,
+                                .operation = TraceEvent::write});
+  };
+  const auto names = [&](TraceEvent::Operation operation, std::uint32_t path, std::uint32_t other,
+                         int flags) {
+    positions.offset_of({.flags = flags, .path = path, .other = other, .operation = operation});
+  };
+  open(1, 1);
+  EXPECT_EQ(append(1), 0);
+  names(TraceEvent::rename, 1, 2, 0);
+  EXPECT_EQ(append(1), 100);
+  EXPECT_EQ(positions.size_of(1), 0);
+  EXPECT_EQ(positions.size_of(2), 200);
+  names(TraceEvent::link, 2, 3, 0);
+  names(TraceEvent::remove, 2, 0, 0);
+  EXPECT_EQ(append(1), 200);
+  EXPECT_EQ(positions.size_of(3), 300);
+  open(2, 2);
+  EXPECT_EQ(append(2), 0);
+  names(TraceEvent::rename, 2, 3, RENAME_EXCHANGE);
+  EXPECT_EQ(positions.size_of(2), 300);
+  EXPECT_EQ(positions.size_of(3), 100);
+  EXPECT_EQ(append(2), 100);
 }
 
 }  // namespace

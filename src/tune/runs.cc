@@ -48,15 +48,27 @@ void end_below(pid_t process) {
   }
 }
 
-// What a program that was ended has left: whatever lost its parent became our child.
-void end_orphans() {
+// What a program that was ended has left: whatever lost its parent became our child. Not those that were
+// there before: whoever became us by exec() may have had some.
+void end_orphans(const std::vector<pid_t>& others) {
   constexpr int most_rounds = 100;  // what is stuck in the kernel is left behind
   const timespec nap{.tv_sec = 0, .tv_nsec = 10'000'000};
-  for (int i = 0; i < most_rounds && !children_of(getpid()).empty(); ++i) {
-    end_below(getpid());
-    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  bool any = true;
+  for (int i = 0; any && i < most_rounds; ++i) {
+    any = false;
+    for (const pid_t child : children_of(getpid())) {
+      if (std::find(others.begin(), others.end(), child) != others.end()) {
+        continue;
+      }
+      any = true;
+      kill(child, SIGSTOP);
+      end_below(child);
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, WNOHANG);
     }
-    nanosleep(&nap, nullptr);
+    if (any) {
+      nanosleep(&nap, nullptr);
+    }
   }
 }
 
@@ -64,7 +76,8 @@ void end_orphans() {
 // to finish what the program left behind.
 class Patience : public Attendant {
  public:
-  Patience(double limit, bool has_program) : limit_(limit), has_program_(has_program) {}
+  Patience(double limit, bool has_program)
+      : limit_(limit), has_program_(has_program), others_(children_of(getpid())) {}
 
   void prepare() override {}
 
@@ -90,7 +103,7 @@ class Patience : public Attendant {
     while (waitpid(program, &status, 0) < 0 && errno == EINTR) {
     }
     if (has_ended_it()) {
-      end_orphans();
+      end_orphans(others_);
     }
     return status;
   }
@@ -103,11 +116,13 @@ class Patience : public Attendant {
       kill(process, SIGKILL);
     }
     end_below(process);
+    kill(process, SIGCONT);  // `sluice run` stops when its program is stopped
   }
 
   double limit_;
-  bool has_program_;  // below it
-  double asked_ = 0;  // when it was asked to end
+  bool has_program_;           // below it
+  std::vector<pid_t> others_;  // children that we had before
+  double asked_ = 0;           // when it was asked to end
 };
 
 Result<ProgramRun> start(const std::vector<std::string>& words, std::optional<double> limit,
@@ -117,9 +132,11 @@ Result<ProgramRun> start(const std::vector<std::string>& words, std::optional<do
     SLUICE_TRY(out.ended, launch(words, {}));
     return out;
   }
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what loses its parent is found by who has to end it
   Patience patience(*limit, has_program);
-  SLUICE_TRY(out.ended, launch(words, {}, &patience));
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what loses its parent is found by who has to end it
+  auto ended = launch(words, {}, &patience);
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
+  SLUICE_TRY(out.ended, ended);
   out.stopped = patience.has_ended_it();
   return out;
 }

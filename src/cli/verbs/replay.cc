@@ -142,7 +142,9 @@ Result<Output> run(const Context& context) {
   const Stop stop;
   auto out = replay_it(context);
   if (!out && Stop::signal_number() != 0) {
-    log::warn("replay: ended by a signal; what it made is removed");
+    log::warn("replay: ended by a signal; {}",
+              context.options.flag("keep") ? "of the replays that were whole, the folders are still there"
+                                           : "what it made is removed");
     Output ended;
     ended.ended = Stop::signal_number();  // as waitpid() has it
     return ended;

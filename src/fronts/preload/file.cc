@@ -66,7 +66,7 @@ constexpr Calls calls_with(int (*close)(int)) {
       .ftruncate = [](int fd, off_t size) { return real.ftruncate(fd, size); },
       .fallocate = [](int fd, int mode, off_t offset,
                       off_t length) { return real.fallocate(fd, mode, offset, length); },
-      .change_names = nullptr,  // see calls_performed
+      .change_names = nullptr,  // see calls_that_change_names
   };
 }
 constexpr Calls calls = calls_with(close_below);
@@ -87,9 +87,14 @@ constexpr Calls calls_performed = [] {
   out.ftruncate = [](int, off_t) { return static_cast<int>(performing.perform(performing.context)); };
   out.read = [](int, void*, std::size_t) { return performing.perform(performing.context); };
   out.pread = [](int, void*, std::size_t, off_t) { return performing.perform(performing.context); };
-  out.change_names = [] { return static_cast<int>(performing.perform(performing.context)); };
   out.write = [](int, const void*, std::size_t) { return performing.perform(performing.context); };
   out.pwrite = [](int, const void*, std::size_t, off_t) { return performing.perform(performing.context); };
+  return out;
+}();
+
+constexpr Calls calls_that_change_names = [] {
+  Calls out = calls;
+  out.change_names = [] { return static_cast<int>(performing.perform(performing.context)); };
   return out;
 }();
 
@@ -124,10 +129,10 @@ sluice_activity activity_on(const File& file, sluice_operation operation, int fd
 
 // An activity whose operation something else performs than the call of its kind.
 std::int64_t act_performed(const Stack& stack, FileStates& states, sluice_activity& activity, Perform perform,
-                           void* context) {
+                           void* context, const Calls& below = calls_performed) {
   const Performing before = performing;  // of what a signal's handler came into
   performing = {.perform = perform, .context = context};
-  const std::int64_t out = act_with(calls_performed, stack, states, activity);
+  const std::int64_t out = act_with(below, stack, states, activity);
   performing = before;
   return out;
 }
@@ -390,9 +395,16 @@ std::int64_t act_names(sluice_operation operation, const Name& name, const Name&
   const PathRoom first;
   const PathRoom second;
   const Stack* stack = nullptr;
-  if (first && name.path != nullptr && absolute(name.folder, name.path, first.text())) {
+  if (first && is_memory(name.path, 1) && absolute(name.folder, name.path, first.text())) {
+    // A folder is meant where the files in it are.
+    const std::size_t length = std::strlen(first.text());
+    if (operation == SLUICE_SYNC_FOLDER) {
+      append(first.text(), "/in-it");
+    }
     stack = stack_for(first.text());
-    if (other.path != nullptr && (!second || !absolute(other.folder, other.path, second.text()))) {
+    first.text()[length] = 0;
+    if (other.path != nullptr &&
+        (!second || !is_memory(other.path, 1) || !absolute(other.folder, other.path, second.text()))) {
       stack = nullptr;
     } else if (other.path != nullptr && stack == nullptr) {
       stack = stack_for(second.text());
@@ -406,7 +418,7 @@ std::int64_t act_names(sluice_operation operation, const Name& name, const Name&
   activity.flags = flags;
   activity.target = other.path == nullptr ? nullptr : second.text();
   FileStates none = {};
-  return act_performed(*stack, none, activity, perform, context);
+  return act_performed(*stack, none, activity, perform, context, calls_that_change_names);
 }
 
 bool is_active() {

@@ -8,6 +8,7 @@
 
 #include "pipeline/area.h"
 #include "pipeline/parameters.h"
+#include "pipeline/path_room.h"
 #include "pipeline/process.h"
 #include "stages/trace/site.h"
 
@@ -90,9 +91,14 @@ void write_open(const Point& point, void** file_state, const sluice_activity& ac
   call.length = 0;
   call.file = call.result < 0 ? 0 : new_file(*point.trace, file_state);
   const bool same = target == nullptr || target[0] != '/' || std::strcmp(target, activity.path) == 0;
-  char room[PATH_MAX];
-  write_whole_trace(*point.trace, call, activity.path, same ? "" : target,
-                    point.trace->sites == 0 ? std::string_view() : find_site(room));
+  const std::string_view other = same ? "" : target;
+  if (point.trace->sites == 0) {
+    write_whole_trace(*point.trace, call, activity.path, other);
+    return;
+  }
+  const PathRoom room;
+  write_whole_trace(*point.trace, call, activity.path, other,
+                    room ? find_site(room.text()) : std::string_view());
 }
 
 bool changes_names(std::uint32_t operation) {

@@ -171,6 +171,9 @@ TEST_F(Import, StraceNames) {
 1 12:00:00.000011 rmdir("g") = 0 <0.000010>
 1 12:00:00.000012 mkdirat(AT_FDCWD, "h", 0755) = 0 <0.000010>
 1 12:00:00.000013 unlink("/proc/1/none") = 0 <0.000010>
+1 12:00:00.000013 unlinkat(7, "nobody-knows-where", 0) = 0 <0.000010>
+1 12:00:00.000013 openat(AT_FDCWD, "/start", O_RDONLY|O_CLOEXEC) = 9 <0.000010>
+1 12:00:00.000013 fsync(9) = 0 <0.000010>
 1 12:00:00.000014 unlink(0x7ffd) = -1 EFAULT (Bad address) <0.000010>
 )");
   ASSERT_TRUE(done) << done.error().text();
@@ -179,7 +182,8 @@ TEST_F(Import, StraceNames) {
             (Lines{"1/1 mkdir /start/d 0@0=0", "1/1 rename /start/a 0@0=0", "1/1 rename /x 0@0=-2",
                    "1/1 link /start/d/b 0@0=0", "1/1 link /start/c 0@0=0", "1/1 syncdir /start/d 0@0=0",
                    "1/1 syncdir /start/d 0@0=0", "1/1 remove /start/d/b 0@0=0", "1/1 remove /start/c 0@0=0",
-                   "1/1 remove /start/d 0@0=0", "1/1 remove /start/g 0@0=0", "1/1 mkdir /start/h 0@0=0"}));
+                   "1/1 remove /start/d 0@0=0", "1/1 remove /start/g 0@0=0", "1/1 mkdir /start/h 0@0=0",
+                   "1/1 open /start 0@0=9", "1/1 syncdir /start 0@0=0"}));
   EXPECT_EQ(all_[1].flags, 1);
   EXPECT_EQ(others_, (Lines{"/start/d/b", "/start/y", "/start/c", "/start/e"}));
   EXPECT_EQ(all_[5].duration, 500'000'000);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -344,6 +345,7 @@ class Strace : public Importer {
       event.duration = context.duration;
       event.operation = TraceEvent::open;
       event.path = sink_.number_of(*path);
+      folders_.insert(folder_of(*path));
       event.file = context.call.result < 0 ? 0 : sink_.new_file();
       event.result = context.call.result;
       SLUICE_CHECK(add(context.task, event));
@@ -509,7 +511,9 @@ class Strace : public Importer {
     const auto fd = parse_strace_fd(context.argument(0));
     const auto& table = context.task.process->table;
     const auto found = fd ? table.find(fd->number) : table.end();
-    if (found == table.end() || !found->second.file->is_folder) {
+    // Many open a folder as if it were a file: what has files in it is none.
+    if (found == table.end() ||
+        (!found->second.file->is_folder && folders_.count(found->second.file->path) == 0)) {
       return move(context, 0, {.flags = flags, .operation = TraceEvent::sync});
     }
     return change_names(context, {.flags = flags, .operation = TraceEvent::sync_folder},
@@ -547,6 +551,11 @@ class Strace : public Importer {
     if (!path || path->empty() || !is_good(*path)) {
       return std::nullopt;
     }
+    const auto fd = at ? parse_strace_fd(context.argument(which - 1)) : std::nullopt;
+    if (fd && fd->number >= 0 && fd->path.empty() && !path->starts_with('/') &&
+        context.task.process->table.count(fd->number) == 0) {
+      return std::nullopt;
+    }
     return absolute(*path,
                     at ? folder_of_fd(context, context.argument(which - 1)) : context.task.process->folder);
   }
@@ -559,6 +568,7 @@ class Strace : public Importer {
     event.duration = context.duration;
     event.path = sink_.number_of(*path);
     event.other = other ? sink_.number_of(*other) : 0;
+    folders_.insert(folder_of(*path));
     event.result = context.call.result;
     SLUICE_CHECK(add(context.task, event));
     return Line::used;
@@ -645,6 +655,7 @@ class Strace : public Importer {
   std::uint32_t main_ = 0;
   std::string_view name_;
   std::string broken_;
+  std::unordered_set<std::string> folders_;  // of all files that were named
   StraceClock clock_;
 };
 
