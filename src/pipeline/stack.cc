@@ -176,6 +176,10 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
 std::string_view print(sluice_operation operation) {
   constexpr std::array<std::string_view, SLUICE_OPERATIONS> names = {"open", "close", "read",     "write",
                                                                      "seek", "sync",  "truncate", "allocate"};
+  constexpr std::array<std::string_view, 5> of_names = {"remove", "rename", "link", "mkdir", "syncdir"};
+  if (operation >= SLUICE_REMOVE && operation <= SLUICE_SYNC_FOLDER) {
+    return of_names[static_cast<std::size_t>(operation - SLUICE_REMOVE)];
+  }
   return operation < SLUICE_OPERATIONS ? names[operation] : "";
 }
 

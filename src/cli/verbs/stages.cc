@@ -64,9 +64,10 @@ Result<Output> run(const Context& context) {
       parameters.push_back({{"name", one.name}, {"default", one.fallback}, {"help", one.help}});
     }
     Json operations = Json::array();
-    for (unsigned i = 0; i < SLUICE_OPERATIONS; ++i) {
-      if ((stage->operations & SLUICE_BIT(i)) != 0) {
-        operations.push_back(print(static_cast<sluice_operation>(i)));
+    for (unsigned i = 0; i < 32; ++i) {
+      const std::string_view operation = print(static_cast<sluice_operation>(i));
+      if ((stage->operations & SLUICE_BIT(i)) != 0 && !operation.empty()) {
+        operations.push_back(operation);
       }
     }
     table.add({stage->name, stage->scope, stage->interference, stage->state, stage->semantics,
