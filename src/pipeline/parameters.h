@@ -96,8 +96,9 @@ class Parameters {
     return -1;
   }
 
-  std::string_view name = "";
-  std::string_view value = "";
+  // Never null: both are printed.
+  std::string_view name = "";   // NOLINT(readability-redundant-string-init)
+  std::string_view value = "";  // NOLINT(readability-redundant-string-init)
 
  private:
   // One off the front of the text, to name and value.

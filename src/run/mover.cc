@@ -81,14 +81,14 @@ std::string home_of(const AreaMove& move) {
 // Where the link is: somebody else may have given it another name in its folder, or the folder. "" where it
 // is not found, and `gone` where it is surely in none of these.
 std::string find_link(const AreaMove& move, bool& gone) {
-  const std::string path = move.path.data();
+  std::string path = move.path.data();
   const char* data = move.data.data();
   gone = false;
   if (is_link_to(path.c_str(), data)) {
     return path;
   }
   const std::string folder = find_folder(folder_of(path), move);
-  const std::string same = folder + path.substr(path.rfind('/'));
+  std::string same = folder + path.substr(path.rfind('/'));
   if (!folder.empty() && is_link_to(same.c_str(), data)) {
     return same;
   }

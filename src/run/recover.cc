@@ -69,13 +69,13 @@ UniqueFd open_same(const std::string& path, const Buffer& buffer, const BlockHea
 // By its handle, which only root may use. `gone` where there is no such file any more.
 UniqueFd open_handle(const std::string& folder, const Buffer& buffer, const BlockHead& head, bool& gone) {
   if (head.handle.empty()) {
-    return UniqueFd();
+    return {};
   }
   FileHandle handle = head.handle;
   const UniqueFd mount(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat found {};
   if (!mount || fstat(mount.get(), &found) != 0 || found.st_dev != buffer.device) {
-    return UniqueFd();
+    return {};
   }
   UniqueFd out(open_by_handle_at(mount.get(), reinterpret_cast<file_handle*>(handle.bytes.data()),
                                  O_RDWR | O_CLOEXEC | O_NONBLOCK));
@@ -97,7 +97,7 @@ UniqueFd open_renamed(const std::string& folder, const Buffer& buffer, const Blo
       }
     }
   }
-  return UniqueFd();
+  return {};
 }
 
 // The bytes alone, in a new file beside, or above where the folder is gone. Its name, or "" and errno.
@@ -110,7 +110,7 @@ std::string put_beside(std::string path, const std::byte* bytes, std::uint64_t l
   }
   path = folder + (folder.ends_with('/') ? "" : "/") + name_alone;
   for (int i = 0; i < 1000; ++i) {
-    const std::string name = beside_name(path, i);
+    std::string name = beside_name(path, i);
     const UniqueFd fd(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd && errno == EEXIST) {
       continue;
