@@ -105,6 +105,17 @@ bool changes_names(std::uint32_t operation) {
   return (SLUICE_BIT(operation) & SLUICE_NAMES) != 0;
 }
 
+// `call` is begun.
+std::int64_t act_names(const Point& point, sluice_activity& activity, const sluice_next& next,
+                       TraceCall& call) {
+  const char* target = activity.target;
+  const std::int64_t result = next.act(&next, &activity);
+  call.end = ticks(*point.trace);
+  call.result = result < 0 ? -activity.error : result;
+  write_whole_trace(*point.trace, call, activity.path, target == nullptr ? "" : target);
+  return result;
+}
+
 std::int64_t act(void* state, void** file_state, sluice_activity* activity, const sluice_next* next) {
   const Point& point = *static_cast<const Point*>(state);
   if (point.trace == nullptr) {
@@ -121,20 +132,18 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
                  .operation = operation,
                  .point = point.number};
   call.begin = ticks(trace);
-  const bool named = changes_names(operation);
-  if (*file_state == nullptr && operation != SLUICE_OPEN && !named) [[unlikely]] {
+  if (*file_state == nullptr && operation != SLUICE_OPEN) [[unlikely]] {
+    if (changes_names(operation)) {
+      return act_names(point, *activity, *next, call);
+    }
     tell_open(point, file_state, *activity, call.begin);
   }
-  call.file = named ? 0 : unpack(*file_state);
+  call.file = unpack(*file_state);
   const std::int64_t result = next->act(next, activity);
   call.end = ticks(trace);
   call.result = result < 0 ? -activity->error : result;
   if (operation == SLUICE_OPEN) [[unlikely]] {
     write_open(point, file_state, *activity, call, target);
-    return result;
-  }
-  if (named) [[unlikely]] {
-    write_whole_trace(trace, call, activity->path, target == nullptr ? "" : target);
     return result;
   }
   // Of a vector, or a copy by the kernel, only what was moved is known.
