@@ -40,7 +40,9 @@ TraceChunk* take_from(AreaTrace& trace, std::span<TraceChunk> chunks) {
     if (chunk.state.load(std::memory_order_relaxed) == state &&
         chunk.state.compare_exchange_strong(state, TraceChunk::taken, std::memory_order_acquire)) {
       chunk.process.store(this_process().id, std::memory_order_relaxed);
-      chunk.thread.store(this_thread(), std::memory_order_release);  // now the parent knows whose it is
+      chunk.thread.store(this_thread(), std::memory_order_relaxed);
+      // Now the parent knows whose it is.
+      chunk.turn.store(trace.turns.fetch_add(1, std::memory_order_acq_rel) + 1, std::memory_order_release);
       // It sleeps for some time where nobody wakes it.
       if (trace.taken.fetch_add(1, std::memory_order_relaxed) > trace.chunk_count / 2) {
         wake_parent(trace);

@@ -76,8 +76,9 @@ struct TraceChunk {
   std::atomic<std::uint32_t> written = 0;  // bytes of whole records
   std::atomic<pid_t> process = 0;
   std::atomic<pid_t> thread = 0;
-  std::uint64_t taken_out = 0;           // of `written`, by the parent
-  std::array<std::uint64_t, 5> padding;  // the records have cache lines of their own
+  std::uint64_t taken_out = 0;             // of `written`, by the parent
+  std::atomic<std::uint64_t> turn = 0;     // rises from each chunk of a thread to its next; 0 = not said yet
+  std::array<std::uint64_t, 4> padding{};  // the records have cache lines of their own
   static constexpr std::size_t bytes = std::size_t{16} * 1024;
   static constexpr std::size_t room = bytes - 64;
   std::array<std::byte, room> records;
@@ -100,6 +101,7 @@ struct alignas(4096) AreaTrace {
   std::uint32_t cycles = 0;                    // 1 = ticks are cycles, 0 = nanoseconds
   std::atomic<std::uint32_t> foreign = 0;  // 1 = of some processes the parent cannot tell whether they live
   std::uint32_t sites = 0;                 // 1 = who opens a file is told, too
+  std::atomic<std::uint64_t> turns = 0;    // of chunks so far
   std::array<std::array<char, 32>, most_points> point_names = {};
 
   [[nodiscard]] std::span<TraceChunk> chunks() {

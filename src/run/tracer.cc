@@ -148,21 +148,34 @@ void Tracer::take_from(TraceChunk& chunk) {
   }
 }
 
-// Chunks that nobody writes to any more.
-void Tracer::give_back() {
+// Those that somebody writes to or has filled, each after those that its thread had before. Where a thread
+// goes on to another chunk while we look, that one has a turn that we did not know of, and has to wait.
+const std::vector<Tracer::Turn>& Tracer::chunks_in_turn() {
+  const std::uint64_t last = trace_.turns.load(std::memory_order_acquire);
+  turns_.clear();
   for (TraceChunk& chunk : trace_.chunks()) {
-    const std::uint32_t state = chunk.state.load(std::memory_order_acquire);
-    const pid_t thread = chunk.thread.load(std::memory_order_acquire);  // 0 = it has not said yet
-    const bool dead = state == TraceChunk::taken && thread != 0 && trace_.foreign == 0 &&
-                      !is_alive(chunk.process.load(std::memory_order_relaxed), thread);
-    if (state == TraceChunk::full || dead) {
-      take_from(chunk);
-      chunk.taken_out = 0;
-      chunk.written.store(0, std::memory_order_relaxed);
-      chunk.process.store(0, std::memory_order_relaxed);
-      chunk.thread.store(0, std::memory_order_relaxed);
-      chunk.state.store(TraceChunk::unused, std::memory_order_release);
+    const std::uint64_t turn = chunk.turn.load(std::memory_order_acquire);
+    if (turn != 0 && turn <= last) {
+      turns_.push_back({.turn = turn, .chunk = &chunk});
     }
+  }
+  std::sort(turns_.begin(), turns_.end(), [](const Turn& a, const Turn& b) { return a.turn < b.turn; });
+  return turns_;
+}
+
+void Tracer::take_and_give_back(TraceChunk& chunk) {
+  const bool full = chunk.state.load(std::memory_order_acquire) == TraceChunk::full;
+  const bool dead =
+      !full && trace_.foreign == 0 &&
+      !is_alive(chunk.process.load(std::memory_order_relaxed), chunk.thread.load(std::memory_order_relaxed));
+  take_from(chunk);
+  if (full || dead) {
+    chunk.taken_out = 0;
+    chunk.written.store(0, std::memory_order_relaxed);
+    chunk.process.store(0, std::memory_order_relaxed);
+    chunk.thread.store(0, std::memory_order_relaxed);
+    chunk.turn.store(0, std::memory_order_relaxed);
+    chunk.state.store(TraceChunk::unused, std::memory_order_release);
   }
 }
 
@@ -189,12 +202,9 @@ void Tracer::take_all() {
     calibrated_ = true;
   }
   trace_.taken.store(0, std::memory_order_relaxed);
-  for (TraceChunk& chunk : trace_.chunks()) {
-    if (chunk.state.load(std::memory_order_acquire) != TraceChunk::unused) {
-      take_from(chunk);
-    }
+  for (const Turn& one : chunks_in_turn()) {
+    take_and_give_back(*one.chunk);
   }
-  give_back();
   const auto is_free = [](const TraceChunk& chunk) { return chunk.state == TraceChunk::unused; };
   const std::span<TraceChunk> chunks = trace_.chunks();
   if (trace_.grows != 0 &&

@@ -40,8 +40,13 @@ class Tracer {
  private:
   void serve();
   void take_all();
+  struct Turn {
+    std::uint64_t turn = 0;
+    TraceChunk* chunk = nullptr;
+  };
+  const std::vector<Turn>& chunks_in_turn();
   void take_from(TraceChunk& chunk);
-  void give_back();
+  void take_and_give_back(TraceChunk& chunk);
   void grow();
   void add(const TraceChunk& chunk, const TraceCall& call, std::string_view text);
   [[nodiscard]] std::int64_t nanoseconds_at(std::uint64_t ticks) const;
@@ -60,6 +65,7 @@ class Tracer {
   double tick_ = 1;  // nanoseconds
   bool calibrated_ = false;
   double flushed_ = 0;
+  std::vector<Turn> turns_;
   Status so_far_;  // the first thing that went wrong: nothing is written after it
   std::atomic<bool> stop_ = false;
   std::thread thread_;
