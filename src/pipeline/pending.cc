@@ -26,6 +26,7 @@ constexpr int soon = 1;             // milliseconds that somebody with a file's 
 constexpr int most_waits = 10000;
 constexpr int few_waits = 1000;
 constexpr std::uint64_t least_room = 512;
+constexpr int name_patience = 1000;  // milliseconds
 
 // Where this process adds. A child begins a block of its own.
 struct Arena {
@@ -293,6 +294,16 @@ int make_file(Area& area, Pending& file, int folder, PutDown& out) {
 }
 
 }  // namespace
+
+NameLock::NameLock(Area& area, const FolderId& folder, std::string_view name)
+    : lock_(area.name_locks[bucket_of(folder, name) % area.name_locks.size()]),
+      taken_(hold_lock(lock_, name_patience) == Locked::yes) {}
+
+NameLock::~NameLock() {
+  if (taken_) {
+    let_go(lock_);
+  }
+}
 
 std::uint32_t number_of(Area& area, const Pending& file) {
   return static_cast<std::uint32_t>((offset_of(area, &file) - area.blocks) / unit);

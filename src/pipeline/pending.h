@@ -2,8 +2,10 @@
 // they are opened until somebody puts them down at their path. Any process of the run finds them by folder
 // and name, and whoever is killed, they are still there.
 //
-// Who holds a file's lock changes it. The lock of the index is for finding and adding; it is taken first.
-// Every change of what others read is one store, so that whoever is killed leaves things whole.
+// Who holds a file's lock changes it. The lock of the index is for finding and adding; it is taken before
+// that one, and the lock of a name before both: who makes a file of that name, here or in its folder, has it
+// until that is known to be the only one. Every change of what others read is one store, so that whoever is
+// killed leaves things whole.
 #pragma once
 
 #include <sys/stat.h>
@@ -81,6 +83,21 @@ struct FolderId {
 
   bool operator==(const FolderId&) const = default;
   auto operator<=>(const FolderId&) const = default;
+};
+
+class NameLock {
+ public:
+  NameLock(Area& area, const FolderId& folder, std::string_view name);
+  NameLock(const NameLock&) = delete;
+  NameLock& operator=(const NameLock&) = delete;
+  ~NameLock();
+  // Not in a handler that interrupted who has it, and not where somebody has it for very long, as on storage
+  // that does not answer.
+  explicit operator bool() const { return taken_; }
+
+ private:
+  std::atomic<std::uint32_t>& lock_;
+  bool taken_;
 };
 
 std::uint32_t number_of(Area& area, const Pending& file);

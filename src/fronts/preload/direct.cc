@@ -34,7 +34,9 @@ using sluice::preload::begin;
 using sluice::preload::elsewhere;
 using sluice::preload::File;
 using sluice::preload::is_active;
+using sluice::preload::makes_alone;
 using sluice::preload::may_keep;
+using sluice::preload::NameHold;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 using sluice::preload::real;
@@ -132,6 +134,8 @@ long open_plainly(const Argument (&of)[6]) {
     }
     errno = saved;
   }
+  const NameHold hold(of[0],
+                      makes_alone(static_cast<int>(how->flags)) ? static_cast<const char*>(of[1]) : nullptr);
   return plainly(SYS_openat2, of);
 }
 

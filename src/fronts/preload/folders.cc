@@ -23,6 +23,7 @@
 
 using sluice::preload::change_names;
 using sluice::preload::is_keeping;
+using sluice::preload::NameHold;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 
@@ -31,6 +32,11 @@ using sluice::preload::put_down_name;
     if (is_keeping()) [[unlikely]] {                                              \
       put_down_name(folder, path);                                                \
     }                                                                             \
+    return SLUICE_NEXT(name) arguments;                                           \
+  }
+#define SLUICE_MAKES(result, name, parameters, arguments, throwing, folder, path) \
+  SLUICE_EXPORT result name parameters throwing {                                 \
+    const NameHold hold(folder, path);                                            \
     return SLUICE_NEXT(name) arguments;                                           \
   }
 #define SLUICE_WHOLE(result, name, parameters, arguments, throwing) \
@@ -51,16 +57,6 @@ SLUICE_NAMED(ssize_t, readlink, (const char* path, char* out, size_t size), (pat
              AT_FDCWD, path)
 SLUICE_NAMED(ssize_t, readlinkat, (int folder, const char* path, char* out, size_t size),
              (folder, path, out, size), noexcept, folder, path)
-SLUICE_NAMED(int, mkfifo, (const char* path, mode_t mode), (path, mode), noexcept, AT_FDCWD, path)
-SLUICE_NAMED(int, mkfifoat, (int folder, const char* path, mode_t mode), (folder, path, mode), noexcept,
-             folder, path)
-SLUICE_NAMED(int, mknod, (const char* path, mode_t mode, dev_t device), (path, mode, device), noexcept,
-             AT_FDCWD, path)
-SLUICE_NAMED(int, mknodat, (int folder, const char* path, mode_t mode, dev_t device),
-             (folder, path, mode, device), noexcept, folder, path)
-SLUICE_NAMED(int, symlink, (const char* to, const char* path), (to, path), noexcept, AT_FDCWD, path)
-SLUICE_NAMED(int, symlinkat, (const char* to, int folder, const char* path), (to, folder, path), noexcept,
-             folder, path)
 SLUICE_NAMED(ssize_t, getxattr, (const char* path, const char* name, void* out, size_t size),
              (path, name, out, size), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(ssize_t, lgetxattr, (const char* path, const char* name, void* out, size_t size),
@@ -83,6 +79,18 @@ SLUICE_NAMED(int, inotify_add_watch, (int fd, const char* path, uint32_t mask), 
              AT_FDCWD, path)
 SLUICE_NAMED(char*, realpath, (const char* path, char* out), (path, out), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(char*, canonicalize_file_name, (const char* path), (path), noexcept, AT_FDCWD, path)
+
+// New names.
+SLUICE_MAKES(int, mkfifo, (const char* path, mode_t mode), (path, mode), noexcept, AT_FDCWD, path)
+SLUICE_MAKES(int, mkfifoat, (int folder, const char* path, mode_t mode), (folder, path, mode), noexcept,
+             folder, path)
+SLUICE_MAKES(int, mknod, (const char* path, mode_t mode, dev_t device), (path, mode, device), noexcept,
+             AT_FDCWD, path)
+SLUICE_MAKES(int, mknodat, (int folder, const char* path, mode_t mode, dev_t device),
+             (folder, path, mode, device), noexcept, folder, path)
+SLUICE_MAKES(int, symlink, (const char* to, const char* path), (to, path), noexcept, AT_FDCWD, path)
+SLUICE_MAKES(int, symlinkat, (const char* to, int folder, const char* path), (to, folder, path), noexcept,
+             folder, path)
 
 // A whole folder, or more.
 SLUICE_WHOLE(DIR*, opendir, (const char* path), (path), )
@@ -116,16 +124,12 @@ SLUICE_ALIAS(int, glob64, glob, (const char*, int, int (*)(const char*, int), gl
 
 // Folders.
 SLUICE_EXPORT int mkdirat(int folder, const char* path, mode_t mode) noexcept {
-  if (is_keeping()) [[unlikely]] {
-    put_down_name(folder, path);
-  }
+  const NameHold hold(folder, path);
   return change_names(SLUICE_MAKE_FOLDER, {folder, path}, {}, 0,
                       [&] { return SLUICE_NEXT(mkdirat)(folder, path, mode); });
 }
 SLUICE_EXPORT int mkdir(const char* path, mode_t mode) noexcept {
-  if (is_keeping()) [[unlikely]] {
-    put_down_name(AT_FDCWD, path);
-  }
+  const NameHold hold(AT_FDCWD, path);
   return change_names(SLUICE_MAKE_FOLDER, {AT_FDCWD, path}, {}, 0,
                       [&] { return SLUICE_NEXT(mkdir)(path, mode); });
 }

@@ -36,6 +36,7 @@ using sluice::preload::drop_name;
 using sluice::preload::elsewhere;
 using sluice::preload::is_keeping;
 using sluice::preload::may_keep;
+using sluice::preload::NameHold;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 using sluice::preload::settle;
@@ -270,8 +271,8 @@ template <class Link>
 int linked_below(int folder, const char* from, int other, const char* to, int flags, Link link) {
   if (is_keeping()) {
     settle_at(folder, from, flags | AT_SYMLINK_NOFOLLOW);
-    put_down_name(other, to);
   }
+  const NameHold hold(other, to);
   Area* area = sluice::this_area();
   AreaMove* first = elsewhere(folder, from);
   char whole[sizeof(AreaMove::path)];

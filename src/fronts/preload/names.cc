@@ -24,8 +24,10 @@ using sluice::preload::forget;
 using sluice::preload::hear_lifetime;
 using sluice::preload::Held;
 using sluice::preload::is_active;
+using sluice::preload::makes_alone;
 using sluice::preload::managed;
 using sluice::preload::may_keep;
+using sluice::preload::NameHold;
 using sluice::preload::open_native;
 using sluice::preload::placed_data;
 using sluice::preload::put_down_name;
@@ -54,6 +56,7 @@ struct Opening {
 std::int64_t open_stream(void* context) {
   auto& self = *static_cast<Opening*>(context);
   put_down_name(AT_FDCWD, self.path);
+  const NameHold hold(AT_FDCWD, self.flags >= 0 && makes_alone(self.flags) ? self.path : nullptr);
   const char* data = placed_data(AT_FDCWD, self.path, self.flags);
   const char* path = data == nullptr ? self.path : data;
   self.stream =

@@ -51,28 +51,43 @@ bool look_at_folder(int folder, const char* path, const char* slash, struct stat
   return syscall(SYS_newfstatat, folder, room.text(), &out, 0) == 0;
 }
 
+// Where a path leads, without following a link at its end; false where there is no such folder.
+bool take_apart(int folder, const char* path, std::string_view whole, FolderId& in, std::string_view& name) {
+  const std::size_t at = whole.rfind('/');
+  struct stat found {};
+  name = at == std::string_view::npos ? whole : whole.substr(at + 1);
+  if (!look_at_folder(folder, path, at == std::string_view::npos ? nullptr : path + at, found)) {
+    return false;
+  }
+  in = {.device = found.st_dev, .inode = found.st_ino};
+  return true;
+}
+
+std::string_view without_slashes(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') {
+    path.remove_suffix(1);
+  }
+  return path;
+}
+
 // The one of that path, with its lock; null where there is none. `above` where it may be one that the path
 // takes for a folder.
 Pending* find_named(Area& area, int folder, const char* path, bool above = false) {
-  std::string_view whole = path;
-  for (;;) {
-    while (whole.size() > 1 && whole.back() == '/') {
-      whole.remove_suffix(1);
-    }
-    const std::size_t at = whole.rfind('/');
-    const char* slash = at == std::string_view::npos ? nullptr : path + at;
-    const std::string_view name = slash == nullptr ? whole : whole.substr(at + 1);
-    struct stat found {};
+  for (std::string_view whole = path;;) {
+    whole = without_slashes(whole);
+    FolderId in;
+    std::string_view name;
+    const bool found = take_apart(folder, path, whole, in, name);
     if (name.empty()) {
       return nullptr;
     }
-    if (look_at_folder(folder, path, slash, found)) {
-      return find_pending(area, {.device = found.st_dev, .inode = found.st_ino}, name);
+    if (found) {
+      return find_pending(area, in, name);
     }
-    if (!above || slash == nullptr || errno != ENOENT) {
+    if (!above || name.size() == whole.size() || errno != ENOENT) {
       return nullptr;
     }
-    whole = whole.substr(0, at);
+    whole.remove_suffix(name.size() + 1);
   }
 }
 
@@ -232,26 +247,54 @@ bool drop_name(int folder, const char* path) {
   return gone;
 }
 
+NameHold::NameHold(int folder, const char* path) {
+  Area* area = this_area();
+  if (area == nullptr || area->pending == 0 || path == nullptr || may_name_descriptor(path)) {
+    return;
+  }
+  const int saved = errno;
+  FolderId in;
+  std::string_view name;
+  if (!take_apart(folder, path, without_slashes(path), in, name)) {
+    put_down_name(folder, path);  // one that the path takes for a folder
+    errno = saved;
+    return;
+  }
+  for (int i = 0; i < most_tries; ++i) {
+    lock_.emplace(*area, in, name);
+    Pending* file = find_pending(*area, in, name);
+    const bool kept = file != nullptr && file->state != Pending::lent;
+    if (file != nullptr) {
+      let_go(file->lock);
+    }
+    if (!kept) {
+      break;
+    }
+    lock_.reset();
+    put_down_name(folder, path);
+  }
+  errno = saved;
+}
+
 int open_native(int folder, const char* path, int flags, mode_t mode) {
   put_down_name(folder, path);
   // A folder may be read by its descriptor, unseen.
   if ((flags & (O_TMPFILE | O_PATH)) == O_DIRECTORY) {
     put_down_all();
   }
-  const char* data = placed_data(folder, path, flags);
-  const int fd =
-      data != nullptr ? real.openat(AT_FDCWD, data, flags, mode) : real.openat(folder, path, flags, mode);
-  // Who makes one in memory looks at the folder afterwards, and who makes one there looks at the memory.
-  Area* area = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && fd >= 0 ? area_with_pending() : nullptr;
-  Pending* other = area == nullptr ? nullptr : find_named(*area, folder, path);
-  if (other == nullptr) {
-    return fd;
+  if (const char* data = placed_data(folder, path, flags); data != nullptr) {
+    return real.openat(AT_FDCWD, data, flags, mode);
   }
-  let_go(other->lock);
-  syscall(SYS_unlinkat, folder, path, 0);
-  real.close(fd);
-  errno = EEXIST;
-  return -1;
+  if ((flags & (O_CREAT | O_PATH | O_DIRECTORY)) == O_CREAT && may_keep()) {
+    const NameHold hold(folder, path);
+    const int saved = errno;
+    const int fd = hold ? real.openat(folder, path, flags | O_EXCL, mode) : -1;
+    if (fd >= 0 || (hold && (flags & O_EXCL) != 0)) {
+      return fd;
+    }
+    errno = saved;
+  }
+  return real.openat(folder, path, flags, mode);
 }
 
 }  // namespace sluice::preload

@@ -2,8 +2,13 @@
 // it a file first. As long as there is none, a look at a counter is all that costs.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+#include <optional>
+
+#include "pipeline/pending.h"
 
 namespace sluice::preload {
 
@@ -15,6 +20,21 @@ bool describe_name(int folder, const char* path, struct stat& out);
 void put_down_all();
 // The same of a file that is about to be removed: true where it is gone already.
 bool drop_name(int folder, const char* path);
+// Whether an open fails where there is something of that name.
+inline bool makes_alone(int flags) {
+  return (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+}
+// For who makes a name: as long as it lives, nobody begins to keep a file of that name in memory, and what
+// was kept is put down.
+class NameHold {
+ public:
+  NameHold(int folder, const char* path);
+  // Not where nothing is kept in this run, nor in a handler that interrupted who makes that very name.
+  explicit operator bool() const { return lock_ && *lock_; }
+
+ private:
+  std::optional<NameLock> lock_;
+};
 // As openat(), of whatever is at that path.
 int open_native(int folder, const char* path, int flags, mode_t mode);
 

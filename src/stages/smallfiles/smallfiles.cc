@@ -156,12 +156,16 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   if (user != area.user || static_cast<gid_t>(syscall(SYS_getegid)) != area.group) {
     return nullptr;
   }
+  const NameLock name(area, folder, path.substr(slash + 1));
+  if (!name) {
+    return nullptr;
+  }
   const int fd = take_standin((activity.flags & O_CLOEXEC) != 0);
   Open* open = fd < 0 ? nullptr : opens.take();
   Pending* file = open == nullptr ? nullptr
                                   : add_pending(area, folder, path, activity.mode & ~this_umask() & 07777,
                                                 activity.flags & ~(O_EXCL | O_NOFOLLOW));
-  // Whoever looks for it from now on finds it here, and whoever was faster has put theirs down before.
+  // Whoever looks for it from now on finds it here; who was faster has made one in the folder.
   if (file != nullptr && !is_absent(activity.path, parent, folder)) {
     exists = errno == 0;
     end_pending(area, *file);
