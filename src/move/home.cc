@@ -315,6 +315,16 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
     }
     return Errno().fail("it was opened while it was moved, and has two versions");
   }
+  // No lease tells of a mode, an owner or a time that was changed since they were copied.
+  struct stat now {};
+  if (fstat(from.get(), &now) == 0 && (changed_at(now) != landing.changed || now.st_mode != there.st_mode ||
+                                       now.st_uid != there.st_uid || now.st_gid != there.st_gid)) {
+    const UniqueFd placed(open(entry.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    struct stat found {};
+    if (placed && fstat(placed.get(), &found) == 0 && found.st_ino == landing.inode) {
+      static_cast<void>(copy_facts(from.get(), placed.get()));
+    }
+  }
   if (sync) {
     fsync(folder.get());
   }

@@ -23,7 +23,7 @@
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 16;
+inline constexpr std::uint32_t area_version = 17;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -116,6 +116,7 @@ struct Area {
   std::atomic<std::uint32_t> moves_told = 0;                   // the keeper knows that some were closed
   std::atomic<std::uint32_t> pending_lock = 0;                 // of the index
   std::array<std::atomic<std::uint32_t>, 64> name_locks = {};  // pipeline/pending.h
+  std::atomic<std::uint32_t> keeps_small = 0;                  // 1 = files may be in memory alone
   std::atomic<std::uint32_t> pending_live = 0;                 // files that are not home
   std::atomic<std::uint32_t> pending_passes = 0;
   std::atomic<std::uint32_t> pending_blocks = 0;

@@ -20,6 +20,7 @@ namespace sluice {
 
 thread_local constinit pid_t known_thread = 0;
 thread_local constinit HeldLocks held_locks;
+constinit std::atomic<std::uint32_t> lock_space = 0;
 
 namespace {
 
@@ -29,7 +30,11 @@ constinit std::atomic<mode_t> mask = 0;
 constinit std::atomic<std::uint64_t> file_limit = 0;  // 0 = not looked up
 
 constexpr int spins = 200;
-constexpr long nap = 50000;  // nanoseconds
+constexpr long nap = 50000;                // nanoseconds
+constexpr int naps_for_stranger = 40000;   // until who may live or not has lost its lock
+constexpr std::uint32_t thread_bits = 22;  // of a thread's number
+constexpr std::uint32_t other_space = 1U << 31U;
+constexpr std::uint32_t spaces = 1U << 9U;
 
 // What /proc/ID/stat says behind the name: 0 or more characters.
 std::size_t read_stat(pid_t id, char* out, std::size_t size) {
@@ -55,9 +60,9 @@ bool is_dead(const char* stat) {
   return stat[1] == 'Z' || stat[1] == 'X';
 }
 
-// Whether a thread can still give its lock back.
+// Whether a thread can still give its lock back. REQUIRES: it is of our space of numbers.
 bool thread_lives(std::uint32_t thread) {
-  const auto id = static_cast<pid_t>(thread);
+  const auto id = static_cast<pid_t>(thread & ((1U << thread_bits) - 1));
   if (syscall(SYS_kill, id, 0) != 0 && errno == ESRCH) {
     return false;
   }
@@ -76,6 +81,7 @@ void look() {
   // In another space of numbers nobody could tell whether this process lives.
   const bool known = area != nullptr && area->process_space == process_space();
   process.started = known ? process_start(process.id) : 0;
+  lock_space = known || area == nullptr ? 0 : other_space | (process_space() % spaces) << thread_bits;
 }
 
 // There is no other way to ask for it than to change it.
@@ -132,6 +138,8 @@ void set_umask(mode_t value) {
 Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patience) {
   const auto self = static_cast<std::uint32_t>(thread);
   int turns = 0;
+  int naps = 0;  // for the same one
+  std::uint32_t before = 0;
   for (;;) {
     std::uint32_t holder = 0;
     if (lock.compare_exchange_strong(holder, self, std::memory_order_acquire)) [[likely]] {
@@ -144,7 +152,10 @@ Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patienc
       __builtin_ia32_pause();
       continue;
     }
-    if (!thread_lives(holder)) {
+    const bool stranger = ((holder ^ self) >> thread_bits) != 0;
+    naps = holder == before ? naps + 1 : 0;
+    before = holder;
+    if (stranger ? naps > naps_for_stranger : !thread_lives(holder)) {
       lock.compare_exchange_strong(holder, 0);
       continue;
     }
@@ -159,7 +170,7 @@ Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patienc
 void let_go_of_all() {
   HeldLocks& held = held_locks;
   for (std::size_t i = std::min(held.count, held.all.size()); i > 0; --i) {
-    auto self = static_cast<std::uint32_t>(this_thread());
+    auto self = static_cast<std::uint32_t>(lock_owner());
     held.all[i - 1]->compare_exchange_strong(self, 0);
   }
   held.count = 0;

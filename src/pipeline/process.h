@@ -47,7 +47,16 @@ std::uint64_t this_file_limit();
 void forget_file_limit();
 
 // A lock in shared memory is the number of the thread that has it; 0 = nobody. A thread that is interrupted
-// while it has it may come again in a signal's handler.
+// while it has it may come again in a signal's handler. Where numbers of threads mean something else than for
+// the keeper, bits above them say so: nobody else can tell then whether it lives.
+__attribute__((visibility("hidden"))) extern std::atomic<std::uint32_t> lock_space;
+inline bool is_stranger() {
+  return lock_space.load(std::memory_order_relaxed) != 0;
+}
+inline pid_t lock_owner() {
+  return static_cast<pid_t>(static_cast<std::uint32_t>(this_thread()) |
+                            lock_space.load(std::memory_order_relaxed));
+}
 enum class Locked : std::uint8_t { yes, already, no };
 Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patience);
 // Waits until nobody who lives has it; `patience` in milliseconds, 0 = for ever.
@@ -78,14 +87,17 @@ inline Locked hold_lock(std::atomic<std::uint32_t>& lock, int patience = 0) {
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
   held.count = at + 1;
-  const Locked out = take_lock(lock, this_thread(), patience);
+  const Locked out = take_lock(lock, lock_owner(), patience);
   if (out != Locked::yes) {
     held.count = at;
   }
   return out;
 }
 inline void let_go(std::atomic<std::uint32_t>& lock) {
-  give_lock_back(lock);
+  // Not in a child that was forked in the middle: it is its parent's.
+  if (lock.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(lock_owner())) {
+    give_lock_back(lock);
+  }
   HeldLocks& held = held_locks;
   std::size_t at = std::min(held.count, held.all.size());
   while (at > 0 && held.all[at - 1] != &lock) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "fronts/preload/elsewhere.h"
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/pending.h"
@@ -18,6 +19,7 @@ using sluice::is_memory;
 using sluice::preload::abandon;
 using sluice::preload::act;
 using sluice::preload::begin;
+using sluice::preload::by_name;
 using sluice::preload::change_names;
 using sluice::preload::File;
 using sluice::preload::is_keeping;
@@ -286,14 +288,14 @@ SLUICE_EXPORT int truncate(const char* path, off_t size) noexcept {
   put_down_name(AT_FDCWD, path);
   File* file = size < 0 ? nullptr : begin(AT_FDCWD, path, O_WRONLY);
   if (file == nullptr) {
-    return real.truncate(path, size);
+    return by_name(AT_FDCWD, path, [&] { return real.truncate(path, size); });
   }
   Truncation one{.path = path, .size = size};
   const auto done = act(
       *file, SLUICE_TRUNCATE, -1, static_cast<std::size_t>(size), 0,
       [](void* context) -> std::int64_t {
         const auto& self = *static_cast<const Truncation*>(context);
-        return real.truncate(self.path, self.size);
+        return by_name(AT_FDCWD, self.path, [&] { return real.truncate(self.path, self.size); });
       },
       &one);
   abandon(*file);

@@ -31,10 +31,10 @@ using sluice::preload::after_fork;
 using sluice::preload::after_fork_in_child;
 using sluice::preload::before_fork;
 using sluice::preload::begin;
+using sluice::preload::by_name;
 using sluice::preload::elsewhere;
 using sluice::preload::File;
 using sluice::preload::is_active;
-using sluice::preload::makes_alone;
 using sluice::preload::may_keep;
 using sluice::preload::NameHold;
 using sluice::preload::put_down_all;
@@ -134,9 +134,12 @@ long open_plainly(const Argument (&of)[6]) {
     }
     errno = saved;
   }
-  const NameHold hold(of[0],
-                      makes_alone(static_cast<int>(how->flags)) ? static_cast<const char*>(of[1]) : nullptr);
-  return plainly(SYS_openat2, of);
+  const NameHold hold = NameHold::for_open(of[0], of[1], static_cast<int>(how->flags));
+  if (hold.is_taken()) {
+    errno = hold.error();
+    return -1;
+  }
+  return by_name(of[0], of[1], [&] { return plainly(SYS_openat2, of); });
 }
 
 // Stages see the open, and what is read and written.
@@ -145,6 +148,9 @@ long open_as_told(const Argument (&of)[6]) {
   const char* path = of[1];
   const open_how* how = of[2];
   const bool told = path != nullptr && how != nullptr && of[3].value >= static_cast<long>(sizeof *how);
+  if (told && (how->resolve & RESOLVE_IN_ROOT) != 0) {
+    put_down_all();  // the same path leads elsewhere
+  }
   put_down_name(folder, told ? path : nullptr);
   File* file = told ? begin(folder, path, static_cast<int>(how->flags)) : nullptr;
   if (file == nullptr) {
@@ -226,6 +232,8 @@ long by_number(long number, const Argument (&of)[6]) {
       return readlinkat(of[0], of[1], of[2], of[3]);
     case SYS_name_to_handle_at:
       return name_to_handle_at(of[0], of[1], of[2], of[3], of[4]);
+    case SYS_mknodat:
+      return mknodat(of[0], of[1], of[2], of[3]);
     case SYS_mkdirat:
       return mkdirat(of[0], of[1], of[2]);
     case SYS_renameat2:
@@ -279,6 +287,8 @@ long by_number(long number, const Argument (&of)[6]) {
       return access(of[0], of[1]);
     case SYS_readlink:
       return readlink(of[0], of[1], of[2]);
+    case SYS_mknod:
+      return mknod(of[0], of[1], of[2]);
     case SYS_mkdir:
       return mkdir(of[0], of[1]);
     case SYS_rmdir:

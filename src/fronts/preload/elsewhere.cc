@@ -1,6 +1,9 @@
 #include "fronts/preload/elsewhere.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "pipeline/area.h"
 
@@ -24,6 +27,18 @@ AreaMove* elsewhere(int folder, const char* path) {
   for (int i = 0; again && i < most_looks; ++i) {
     out = elsewhere(folder, path, again);
   }
+  return out;
+}
+
+bool may_come_home(int folder, const char* path) {
+  const Area* area = this_area();
+  if (area == nullptr || area->moves_made.load(std::memory_order_relaxed) == 0 || path == nullptr) {
+    return false;
+  }
+  const int saved = errno;
+  struct stat found {};
+  const bool out = syscall(SYS_newfstatat, folder, path, &found, AT_SYMLINK_NOFOLLOW) == 0;
+  errno = saved;
   return out;
 }
 

@@ -2,6 +2,9 @@
 // there is none, a look at a counter is all that costs.
 #pragma once
 
+#include <cerrno>
+#include <type_traits>
+
 #include "pipeline/moves.h"
 
 namespace sluice::preload {
@@ -10,6 +13,29 @@ namespace sluice::preload {
 // meanwhile.
 AreaMove* elsewhere(int folder, const char* path, bool& again);
 AreaMove* elsewhere(int folder, const char* path);
+
+// Whether a call by that path may have failed because a file that it leads to came home in the middle: the
+// kernel read its link before, and looked for its data afterwards.
+bool may_come_home(int folder, const char* path);
+// What such a call gives; again where that may be. Null or -1 say that it failed.
+template <class Call>
+auto by_name(int folder, const char* path, Call call) {
+  constexpr int most_tries = 4;
+  auto out = call();
+  const auto failed = [&] {
+    if constexpr (std::is_pointer_v<decltype(out)>) {
+      return out == nullptr;
+    } else {
+      return out == -1;
+    }
+  };
+  for (int i = 1;
+       i < most_tries && failed() && (errno == ENOENT || errno == ELOOP) && may_come_home(folder, path);
+       ++i) {
+    out = call();
+  }
+  return out;
+}
 
 // For an open with these flags, which may not like links: the data's own path where the file was placed, else
 // null.

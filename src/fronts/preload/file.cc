@@ -286,12 +286,15 @@ void put(int fd, File* file) {
   }
 }
 
-void settle_file(File& file, int fd, int flags) {
-  if (file.stack->wants(SLUICE_SETTLE)) {
-    const int saved = errno;
-    act(file, SLUICE_SETTLE, fd, nullptr, 0, 0, flags);
-    errno = saved;
+// 0, or errno.
+int settle_file(File& file, int fd, int flags) {
+  const int saved = errno;
+  int out = 0;
+  if (file.stack->wants(SLUICE_SETTLE) && act(file, SLUICE_SETTLE, fd, nullptr, 0, 0, flags) < 0) {
+    out = errno;
   }
+  errno = saved;
+  return out;
 }
 
 // A duplicate that no stage sees: nothing is kept back of the file any more, and it is what the first one is
@@ -548,13 +551,12 @@ bool may_keep() {
   return area != nullptr && area->buffers != 0;
 }
 
-void settle(int fd, int flags) {
+int settle(int fd, int flags) {
   if (static_cast<unsigned>(fd) >= most_descriptors || files[fd].load() == nullptr) {
-    return;
+    return 0;
   }
-  if (const Held file(hold(fd)); file) {
-    settle_file(*file, fd, flags);
-  }
+  const Held file(hold(fd));
+  return file ? settle_file(*file, fd, flags) : 0;
 }
 
 std::int64_t ask(int fd, int flags, void* data, std::size_t length) {

@@ -168,8 +168,8 @@ bool is_file(int fd, std::uint64_t device, std::uint64_t inode);
 // Whether anything is kept back of any file of this run now, and whether it ever can be.
 bool is_keeping();
 bool may_keep();
-// What is kept back of a file is written, as flags say (SLUICE_SETTLE_...).
-void settle(int fd, int flags);
+// What is kept back of a file is written, as flags say (SLUICE_SETTLE_...). 0, or errno.
+int settle(int fd, int flags);
 void settle(std::uint64_t device, std::uint64_t inode, int flags);
 // The same of the file that a path names; `follow` a link.
 void settle(int folder, const char* path, bool follow, int flags);

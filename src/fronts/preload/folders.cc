@@ -12,17 +12,26 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "fronts/preload/elsewhere.h"
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/pending.h"
 #include "pipeline/process.h"
 
+using sluice::is_memory;
+using sluice::preload::by_name;
 using sluice::preload::change_names;
 using sluice::preload::is_keeping;
+using sluice::preload::may_keep;
 using sluice::preload::NameHold;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
@@ -32,11 +41,15 @@ using sluice::preload::put_down_name;
     if (is_keeping()) [[unlikely]] {                                              \
       put_down_name(folder, path);                                                \
     }                                                                             \
-    return SLUICE_NEXT(name) arguments;                                           \
+    return by_name(folder, path, [&] { return SLUICE_NEXT(name) arguments; });    \
   }
 #define SLUICE_MAKES(result, name, parameters, arguments, throwing, folder, path) \
   SLUICE_EXPORT result name parameters throwing {                                 \
-    const NameHold hold(folder, path);                                            \
+    const NameHold hold(folder, path, NameHold::Makes::alone);                    \
+    if (hold.is_taken()) {                                                        \
+      errno = EEXIST;                                                             \
+      return -1;                                                                  \
+    }                                                                             \
     return SLUICE_NEXT(name) arguments;                                           \
   }
 #define SLUICE_WHOLE(result, name, parameters, arguments, throwing) \
@@ -111,7 +124,6 @@ SLUICE_WHOLE(FTS*, fts_open, (char* const* paths, int flags, int (*compares)(con
              (paths, flags, compares), )
 SLUICE_WHOLE(int, glob, (const char* pattern, int flags, int (*failed)(const char*, int), glob_t* out),
              (pattern, flags, failed, out), )
-SLUICE_WHOLE(int, bind, (int fd, __CONST_SOCKADDR_ARG address, socklen_t size), (fd, address, size), noexcept)
 SLUICE_ALIAS(int, scandir64, scandir,
              (const char*, dirent64***, int (*)(const dirent64*),
               int (*)(const dirent64**, const dirent64**)));
@@ -122,14 +134,41 @@ SLUICE_ALIAS(int, ftw64, ftw, (const char*, __ftw64_func_t, int));
 SLUICE_ALIAS(int, nftw64, nftw, (const char*, __nftw64_func_t, int, int));
 SLUICE_ALIAS(int, glob64, glob, (const char*, int, int (*)(const char*, int), glob64_t*));
 
+// A socket has a name, too.
+SLUICE_EXPORT int bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t size) noexcept {
+  char path[sizeof(sockaddr_un::sun_path) + 1] = "";
+  constexpr std::size_t before = offsetof(sockaddr_un, sun_path);
+  if (is_keeping()) [[unlikely]] {
+    put_down_all();
+  }
+  if (may_keep() && size > before && size <= sizeof(sockaddr_un) && is_memory(address, size) &&
+      address->sa_family == AF_UNIX) {
+    std::memcpy(path, reinterpret_cast<const char*>(address) + before, size - before);
+  }
+  const NameHold hold(AT_FDCWD, path[0] == 0 ? nullptr : path, NameHold::Makes::alone);
+  if (hold.is_taken()) {
+    errno = EADDRINUSE;
+    return -1;
+  }
+  return SLUICE_NEXT(bind)(fd, address, size);
+}
+
 // Folders.
 SLUICE_EXPORT int mkdirat(int folder, const char* path, mode_t mode) noexcept {
-  const NameHold hold(folder, path);
+  const NameHold hold(folder, path, NameHold::Makes::alone);
+  if (hold.is_taken()) {
+    errno = EEXIST;
+    return -1;
+  }
   return change_names(SLUICE_MAKE_FOLDER, {folder, path}, {}, 0,
                       [&] { return SLUICE_NEXT(mkdirat)(folder, path, mode); });
 }
 SLUICE_EXPORT int mkdir(const char* path, mode_t mode) noexcept {
-  const NameHold hold(AT_FDCWD, path);
+  const NameHold hold(AT_FDCWD, path, NameHold::Makes::alone);
+  if (hold.is_taken()) {
+    errno = EEXIST;
+    return -1;
+  }
   return change_names(SLUICE_MAKE_FOLDER, {AT_FDCWD, path}, {}, 0,
                       [&] { return SLUICE_NEXT(mkdir)(path, mode); });
 }

@@ -30,6 +30,7 @@ using sluice::Area;
 using sluice::AreaMove;
 using sluice::Naming;
 using sluice::preload::ask;
+using sluice::preload::by_name;
 using sluice::preload::change_names;
 using sluice::preload::describe_name;
 using sluice::preload::drop_name;
@@ -89,7 +90,10 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
   }
   const int saved = errno;
   const Area* area = sluice::this_area();
-  if (area == nullptr || area->moves_made == 0 || (out == 0 ? !S_ISLNK(found->st_mode) : saved != ENOENT)) {
+  const auto is_told = [&] {
+    return out == 0 ? !S_ISLNK(found->st_mode) : errno != ENOENT && errno != ELOOP;
+  };
+  if (area == nullptr || area->moves_made == 0 || is_told()) {
     return out;
   }
   // It may have come home, or be another, since.
@@ -105,7 +109,7 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
     errno = saved;
     out = look();
     again = again || move != nullptr;
-    if (out == 0 ? !S_ISLNK(found->st_mode) : errno != ENOENT) {
+    if (is_told()) {
       break;
     }
   }
@@ -187,6 +191,12 @@ int renamed_below(int folder, const char* from, int other, const char* to, unsig
     if (stat_by(folder, from, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode)) {
       put_down_all();  // what is below it gets other paths
     }
+  }
+  const NameHold hold(other, (flags & RENAME_EXCHANGE) == 0 ? to : nullptr,
+                      (flags & RENAME_NOREPLACE) != 0 ? NameHold::Makes::alone : NameHold::Makes::anyway);
+  if (hold.is_taken() && (flags & RENAME_NOREPLACE) != 0) {
+    errno = EEXIST;
+    return -1;
   }
   char old_path[sizeof(AreaMove::path)];
   char new_path[sizeof(AreaMove::path)];
@@ -272,7 +282,11 @@ int linked_below(int folder, const char* from, int other, const char* to, int fl
   if (is_keeping()) {
     settle_at(folder, from, flags | AT_SYMLINK_NOFOLLOW);
   }
-  const NameHold hold(other, to);
+  const NameHold hold(other, to, NameHold::Makes::alone);
+  if (hold.is_taken()) {
+    errno = EEXIST;
+    return -1;
+  }
   Area* area = sluice::this_area();
   AreaMove* first = elsewhere(folder, from);
   char whole[sizeof(AreaMove::path)];
@@ -320,6 +334,15 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
     return SLUICE_NEXT(name) arguments;                                   \
   }
 
+// The same of a file that is named.
+#define SLUICE_BEFORE_NAMED(result, name, parameters, arguments, folder, path, ...) \
+  SLUICE_EXPORT result name parameters noexcept {                                   \
+    if (is_keeping()) [[unlikely]] {                                                \
+      __VA_ARGS__;                                                                  \
+    }                                                                               \
+    return by_name(folder, path, [&] { return SLUICE_NEXT(name) arguments; });      \
+  }
+
 // The same where it has to be known also while nothing is kept back yet.
 #define SLUICE_RETIRES(result, name, parameters, arguments, throwing, ...) \
   SLUICE_EXPORT result name parameters throwing {                          \
@@ -330,14 +353,14 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
   }
 
 // An attribute is set or removed, which may be an access list.
-#define SLUICE_LISTS(function, parameters, arguments, folder, path, flags) \
-  SLUICE_EXPORT int function parameters noexcept {                         \
-    if (is_keeping()) [[unlikely]] {                                       \
-      settle_rights(folder, path, flags);                                  \
-    }                                                                      \
-    const int out = SLUICE_NEXT(function) arguments;                       \
-    note_list(name);                                                       \
-    return out;                                                            \
+#define SLUICE_LISTS(function, parameters, arguments, folder, path, flags)                  \
+  SLUICE_EXPORT int function parameters noexcept {                                          \
+    if (is_keeping()) [[unlikely]] {                                                        \
+      settle_rights(folder, path, flags);                                                   \
+    }                                                                                       \
+    const int out = by_name(folder, path, [&] { return SLUICE_NEXT(function) arguments; }); \
+    note_list(name);                                                                        \
+    return out;                                                                             \
   }
 
 // What is said of a file. The forms with a version are those of programs that were built long ago.
@@ -389,7 +412,9 @@ SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, 
   int result = sluice::look_at_whole(look, device, inode, out->stx_size);
   const Area* area = sluice::this_area();
   bool again = area != nullptr && area->moves_made != 0;
-  for (int i = 0; again && i < most_looks && (result == 0 ? S_ISLNK(out->stx_mode) : errno == ENOENT); ++i) {
+  for (int i = 0;
+       again && i < most_looks && (result == 0 ? S_ISLNK(out->stx_mode) : errno == ENOENT || errno == ELOOP);
+       ++i) {
     const AreaMove* move = elsewhere(folder, path, again);
     if (move != nullptr &&
         SLUICE_NEXT(statx)(AT_FDCWD, move->data.data(), flags & ~AT_EMPTY_PATH, mask, out) == 0) {
@@ -436,31 +461,31 @@ SLUICE_EXPORT int remove(const char* path) noexcept {
 }
 
 // Modes, owners, times, attributes.
-SLUICE_BEFORE(int, chmod, (const char* path, mode_t mode), (path, mode), noexcept,
-              settle_rights(AT_FDCWD, path, 0))
+SLUICE_BEFORE_NAMED(int, chmod, (const char* path, mode_t mode), (path, mode), AT_FDCWD, path,
+                    settle_rights(AT_FDCWD, path, 0))
 SLUICE_BEFORE(int, fchmod, (int fd, mode_t mode), (fd, mode), noexcept, settle_rights(fd, "", AT_EMPTY_PATH))
-SLUICE_BEFORE(int, fchmodat, (int folder, const char* path, mode_t mode, int flags),
-              (folder, path, mode, flags), noexcept, settle_rights(folder, path, flags))
-SLUICE_BEFORE(int, chown, (const char* path, uid_t user, gid_t group), (path, user, group), noexcept,
-              settle_rights(AT_FDCWD, path, 0))
-SLUICE_BEFORE(int, lchown, (const char* path, uid_t user, gid_t group), (path, user, group), noexcept,
-              settle_rights(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW))
+SLUICE_BEFORE_NAMED(int, fchmodat, (int folder, const char* path, mode_t mode, int flags),
+                    (folder, path, mode, flags), folder, path, settle_rights(folder, path, flags))
+SLUICE_BEFORE_NAMED(int, chown, (const char* path, uid_t user, gid_t group), (path, user, group), AT_FDCWD,
+                    path, settle_rights(AT_FDCWD, path, 0))
+SLUICE_BEFORE_NAMED(int, lchown, (const char* path, uid_t user, gid_t group), (path, user, group), AT_FDCWD,
+                    path, settle_rights(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW))
 SLUICE_BEFORE(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group), noexcept,
               settle_rights(fd, "", AT_EMPTY_PATH))
-SLUICE_BEFORE(int, fchownat, (int folder, const char* path, uid_t user, gid_t group, int flags),
-              (folder, path, user, group, flags), noexcept, settle_rights(folder, path, flags))
-SLUICE_BEFORE(int, utime, (const char* path, const utimbuf* times), (path, times), noexcept,
-              settle(AT_FDCWD, path, true, 0))
-SLUICE_BEFORE(int, utimes, (const char* path, const timeval* times), (path, times), noexcept,
-              settle(AT_FDCWD, path, true, 0))
-SLUICE_BEFORE(int, lutimes, (const char* path, const timeval* times), (path, times), noexcept,
-              settle(AT_FDCWD, path, false, 0))
+SLUICE_BEFORE_NAMED(int, fchownat, (int folder, const char* path, uid_t user, gid_t group, int flags),
+                    (folder, path, user, group, flags), folder, path, settle_rights(folder, path, flags))
+SLUICE_BEFORE_NAMED(int, utime, (const char* path, const utimbuf* times), (path, times), AT_FDCWD, path,
+                    settle(AT_FDCWD, path, true, 0))
+SLUICE_BEFORE_NAMED(int, utimes, (const char* path, const timeval* times), (path, times), AT_FDCWD, path,
+                    settle(AT_FDCWD, path, true, 0))
+SLUICE_BEFORE_NAMED(int, lutimes, (const char* path, const timeval* times), (path, times), AT_FDCWD, path,
+                    settle(AT_FDCWD, path, false, 0))
 SLUICE_BEFORE(int, futimes, (int fd, const timeval* times), (fd, times), noexcept, settle(fd, 0))
-SLUICE_BEFORE(int, futimesat, (int folder, const char* path, const timeval* times), (folder, path, times),
-              noexcept, settle_at(folder, path, 0))
+SLUICE_BEFORE_NAMED(int, futimesat, (int folder, const char* path, const timeval* times),
+                    (folder, path, times), folder, path, settle_at(folder, path, 0))
 SLUICE_BEFORE(int, futimens, (int fd, const timespec* times), (fd, times), noexcept, settle(fd, 0))
-SLUICE_BEFORE(int, utimensat, (int folder, const char* path, const timespec* times, int flags),
-              (folder, path, times, flags), noexcept, settle_at(folder, path, flags))
+SLUICE_BEFORE_NAMED(int, utimensat, (int folder, const char* path, const timespec* times, int flags),
+                    (folder, path, times, flags), folder, path, settle_at(folder, path, flags))
 SLUICE_LISTS(setxattr, (const char* path, const char* name, const void* value, size_t size, int flags),
              (path, name, value, size, flags), AT_FDCWD, path, 0)
 SLUICE_LISTS(lsetxattr, (const char* path, const char* name, const void* value, size_t size, int flags),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -18,13 +19,13 @@ using sluice::preload::abandon;
 using sluice::preload::act;
 using sluice::preload::act_open;
 using sluice::preload::begin;
+using sluice::preload::by_name;
 using sluice::preload::detach;
 using sluice::preload::File;
 using sluice::preload::forget;
 using sluice::preload::hear_lifetime;
 using sluice::preload::Held;
 using sluice::preload::is_active;
-using sluice::preload::makes_alone;
 using sluice::preload::managed;
 using sluice::preload::may_keep;
 using sluice::preload::NameHold;
@@ -56,11 +57,15 @@ struct Opening {
 std::int64_t open_stream(void* context) {
   auto& self = *static_cast<Opening*>(context);
   put_down_name(AT_FDCWD, self.path);
-  const NameHold hold(AT_FDCWD, self.flags >= 0 && makes_alone(self.flags) ? self.path : nullptr);
+  const NameHold hold = NameHold::for_open(AT_FDCWD, self.path, std::max(self.flags, 0));
+  if (hold.is_taken()) {
+    errno = hold.error();
+    return -1;
+  }
   const char* data = placed_data(AT_FDCWD, self.path, self.flags);
   const char* path = data == nullptr ? self.path : data;
-  self.stream =
-      self.stream == nullptr ? real.fopen(path, self.mode) : real.freopen(path, self.mode, self.stream);
+  self.stream = self.stream == nullptr ? by_name(AT_FDCWD, path, [&] { return real.fopen(path, self.mode); })
+                                       : real.freopen(path, self.mode, self.stream);
   return self.stream == nullptr ? -1 : self.stream->_fileno;
 }
 

@@ -14,13 +14,14 @@
 #include "fronts/preload/elsewhere.h"
 #include "fronts/preload/file.h"
 #include "pipeline/area.h"
+#include "pipeline/path_room.h"
 #include "pipeline/tell.h"
 #include "stages/smallfiles/standin.h"
 
 namespace sluice::preload {
 namespace {
 
-constexpr int most_tries = 1000;
+constexpr int most_tries = 100;
 constexpr int most_waits = 100000;  // for the keeper, a tenth of a millisecond each
 
 // The area where anything is pending; null else.
@@ -91,9 +92,9 @@ Pending* find_named(Area& area, int folder, const char* path, bool above = false
   }
 }
 
-// Another process has it open: the keeper makes it a file, and that process goes on with it. REQUIRES: its
-// lock, which is given back.
-void ask_keeper(Area& area, Pending& file) {
+// Another process has it open: the keeper makes it a file, and that process goes on with it. 0, or errno
+// where it did not. REQUIRES: its lock, which is given back.
+int ask_keeper(Area& area, Pending& file) {
   const FolderId folder{.device = file.device, .inode = file.inode};
   char name[NAME_MAX + 1];
   const std::string_view own = file.own_name();
@@ -103,54 +104,84 @@ void ask_keeper(Area& area, Pending& file) {
   let_go(file.lock);
   if (!tell_keeper(area, {.kind = KeeperMessage::lend, .buffer = number, .generation = 0, .process = 0},
                    -1)) {
-    return;
+    return EIO;
   }
   for (int i = 0; i < most_waits && keeper_lives(area); ++i) {
     const timespec time{.tv_sec = 0, .tv_nsec = 100000};
     syscall(SYS_nanosleep, &time, nullptr);
     Pending* found = find_pending(area, folder, {name, own.size()});
-    const bool waits = found != nullptr && found->asked != 0;
-    if (found != nullptr) {
-      let_go(found->lock);
+    if (found == nullptr) {
+      return 0;
     }
+    const bool same = number_of(area, *found) == number;
+    const bool waits = same && found->asked != 0;
+    const bool lent = found->state == Pending::lent;
+    let_go(found->lock);
     if (!waits) {
-      return;
+      return lent || !same ? 0 : EIO;
     }
   }
+  return EIO;
 }
 
-// False where it cannot be. REQUIRES: its lock, which is given back.
-bool put_down_one(Area& area, Pending& file) {
+// 0, or errno where it cannot be. REQUIRES: its lock, which is given back.
+int put_down_one(Area& area, Pending& file) {
   if (file.state == Pending::lent) {
     let_go(file.lock);
-    return true;
+    return 0;
   }
   if (!is_left(file)) {
-    if (file.process != this_process().id) {
-      ask_keeper(area, file);
-      return false;
+    if (file.process != this_process().id || is_stranger()) {
+      return ask_keeper(area, file);
     }
     const int fd = file.descriptor;
     let_go(file.lock);
-    settle(fd, SLUICE_SETTLE_RETIRE);
-    return true;
+    return settle(fd, SLUICE_SETTLE_RETIRE);
   }
   const int in = open_folder(file);
-  bool done = false;
+  int error = in < 0 ? errno : 0;
   if (in >= 0) {
     const PutDown put = put_down(area, file, in);
     real.close(in);
-    if (put.error == 0) {
+    error = put.error;
+    if (error == 0) {
       real.close(put.fd);
       if (put.beside) {
         say_beside(file.path(), put.name.data());
       }
       end_pending(area, file);
-      done = true;
     }
   }
   let_go(file.lock);
-  return done;
+  return error;
+}
+
+// Where links lead that a path names, as far as can be told; `room` is for that.
+const char* follow_links(int folder, const char* path, const PathRoom& room) {
+  constexpr int most_links = 8;
+  const PathRoom other;
+  for (int i = 0; i < most_links && room && other; ++i) {
+    char* text = other.text();
+    const std::string_view whole = path;
+    const std::size_t above = whole.rfind('/') + 1;  // 0 where there is none
+    const long size =
+        above < PathRoom::size ? syscall(SYS_readlinkat, folder, path, text, PathRoom::size - above) : -1;
+    if (size <= 0 || static_cast<std::size_t>(size) + above >= PathRoom::size) {
+      break;
+    }
+    const std::size_t kept = text[0] == '/' ? 0 : above;
+    std::memmove(room.text(), path, kept);
+    std::memcpy(room.text() + kept, text, static_cast<std::size_t>(size));
+    room.text()[kept + static_cast<std::size_t>(size)] = 0;
+    path = room.text();
+  }
+  return path;
+}
+
+// Whether an open of that could wait for somebody, or lead elsewhere.
+bool is_plain_or_absent(int folder, const char* path) {
+  struct stat found {};
+  return syscall(SYS_newfstatat, folder, path, &found, AT_SYMLINK_NOFOLLOW) != 0 || S_ISREG(found.st_mode);
 }
 
 bool is_link(int folder, const char* path) {
@@ -160,21 +191,22 @@ bool is_link(int folder, const char* path) {
 
 }  // namespace
 
-void put_down_name(int folder, const char* path) {
+int put_down_name(int folder, const char* path) {
   Area* area = area_with_pending();
   if (area == nullptr || path == nullptr) [[likely]] {
-    return;
+    return 0;
   }
   const int saved = errno;
+  int error = 0;
   if (may_name_descriptor(path)) {
     put_down_all();
     settle_all(SLUICE_SETTLE_SHARE);
     errno = saved;
-    return;
+    return 0;
   }
   bool found = false;
   // Another thread may be about to close it, or just have opened it.
-  for (int i = 0; i < most_tries; ++i) {
+  for (int i = 0; i < most_tries && error == 0; ++i) {
     Pending* file = find_named(*area, folder, path, true);
     if (file == nullptr || file->state == Pending::lent) {
       if (file != nullptr) {
@@ -183,14 +215,13 @@ void put_down_name(int folder, const char* path) {
       break;
     }
     found = true;
-    if (!put_down_one(*area, *file)) {
-      break;
-    }
+    error = put_down_one(*area, *file);
   }
   if (!found && is_link(folder, path)) {
     put_down_all();  // wherever it leads
   }
   errno = saved;
+  return error;
 }
 
 bool describe_name(int folder, const char* path, struct stat& out) {
@@ -247,37 +278,50 @@ bool drop_name(int folder, const char* path) {
   return gone;
 }
 
-NameHold::NameHold(int folder, const char* path) {
+NameHold::NameHold(int folder, const char* path, Makes makes) {
   Area* area = this_area();
-  if (area == nullptr || area->pending == 0 || path == nullptr || may_name_descriptor(path)) {
+  if (area == nullptr || area->keeps_small.load(std::memory_order_relaxed) == 0 || path == nullptr) {
     return;
   }
   const int saved = errno;
   FolderId in;
   std::string_view name;
-  if (!take_apart(folder, path, without_slashes(path), in, name)) {
-    put_down_name(folder, path);  // one that the path takes for a folder
+  if (may_name_descriptor(path) || !take_apart(folder, path, without_slashes(path), in, name)) {
+    put_down_name(folder, path);  // whatever it leads to, or one that the path takes for a folder
     errno = saved;
     return;
   }
-  for (int i = 0; i < most_tries; ++i) {
-    lock_.emplace(*area, in, name);
-    Pending* file = find_pending(*area, in, name);
-    const bool kept = file != nullptr && file->state != Pending::lent;
-    if (file != nullptr) {
-      let_go(file->lock);
-    }
-    if (!kept) {
-      break;
-    }
-    lock_.reset();
-    put_down_name(folder, path);
+  lock_.emplace(*area, in, name);
+  if (Pending* file = find_pending(*area, in, name); file != nullptr) {
+    const bool kept = file->state != Pending::lent;
+    let_go(file->lock);
+    error_ = !kept ? 0 : makes == Makes::alone ? EEXIST : put_down_name(folder, path);
+  }
+  if (makes == Makes::or_opens && !is_plain_or_absent(folder, path)) {
+    lock_.reset();  // it is not made, and to open it may take as long as it likes
   }
   errno = saved;
 }
 
+NameHold NameHold::for_open(int folder, const char* path, int flags) {
+  const Area* area = this_area();
+  const bool makes = area != nullptr && area->keeps_small.load(std::memory_order_relaxed) != 0 &&
+                     path != nullptr && (flags & (O_CREAT | O_PATH | O_DIRECTORY)) == O_CREAT;
+  if (!makes || (flags & (O_EXCL | O_NOFOLLOW)) != 0) {
+    return {folder, makes ? path : nullptr, makes_alone(flags) ? Makes::alone : Makes::or_opens};
+  }
+  const int saved = errno;
+  const PathRoom room;
+  const char* last = follow_links(folder, path, room);
+  errno = saved;
+  return {folder, last, Makes::or_opens};
+}
+
 int open_native(int folder, const char* path, int flags, mode_t mode) {
-  put_down_name(folder, path);
+  if (const int error = put_down_name(folder, path); error != 0 && error != ENOENT) {
+    errno = makes_alone(flags) ? EEXIST : error;
+    return -1;
+  }
   // A folder may be read by its descriptor, unseen.
   if ((flags & (O_TMPFILE | O_PATH)) == O_DIRECTORY) {
     put_down_all();
@@ -285,16 +329,23 @@ int open_native(int folder, const char* path, int flags, mode_t mode) {
   if (const char* data = placed_data(folder, path, flags); data != nullptr) {
     return real.openat(AT_FDCWD, data, flags, mode);
   }
-  if ((flags & (O_CREAT | O_PATH | O_DIRECTORY)) == O_CREAT && may_keep()) {
-    const NameHold hold(folder, path);
+  const NameHold hold = NameHold::for_open(folder, path, flags);
+  if (hold.is_taken()) {
+    errno = hold.error();
+    return -1;
+  }
+  const bool may_make =
+      (flags & (O_CREAT | O_EXCL | O_PATH | O_DIRECTORY)) == O_CREAT && (flags & O_ACCMODE) != O_RDONLY;
+  // Through a link to a file that comes home just now the kernel would make another one elsewhere.
+  if (may_make && may_come_home(folder, path) && is_link(folder, path)) {
     const int saved = errno;
-    const int fd = hold ? real.openat(folder, path, flags | O_EXCL, mode) : -1;
-    if (fd >= 0 || (hold && (flags & O_EXCL) != 0)) {
+    const int fd = by_name(folder, path, [&] { return real.openat(folder, path, flags & ~O_CREAT, mode); });
+    if (fd >= 0 || errno != ENOENT) {
       return fd;
     }
     errno = saved;
   }
-  return real.openat(folder, path, flags, mode);
+  return by_name(folder, path, [&] { return real.openat(folder, path, flags, mode); });
 }
 
 }  // namespace sluice::preload

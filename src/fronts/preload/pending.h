@@ -6,14 +6,16 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <optional>
 
 #include "pipeline/pending.h"
 
 namespace sluice::preload {
 
-// The one that a path names, where it does.
-void put_down_name(int folder, const char* path);
+// The one that a path names, where it does. 0, or errno where it is still in memory.
+int put_down_name(int folder, const char* path);
 // The same for who only wants to know what is said of it: true where that is told already.
 bool describe_name(int folder, const char* path, struct stat& out);
 // All of them, before something that looks at a whole folder, or in ways that are not seen.
@@ -24,16 +26,27 @@ bool drop_name(int folder, const char* path);
 inline bool makes_alone(int flags) {
   return (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 }
-// For who makes a name: as long as it lives, nobody begins to keep a file of that name in memory, and what
-// was kept is put down.
+// For who makes a name: as long as it lives, nobody begins to keep a file of that name in memory.
 class NameHold {
  public:
-  NameHold(int folder, const char* path);
-  // Not where nothing is kept in this run, nor in a handler that interrupted who makes that very name.
-  explicit operator bool() const { return lock_ && *lock_; }
+  enum class Makes : std::uint8_t {
+    alone,     // only where there is nothing
+    anyway,    // also in the place of another
+    or_opens,  // what is there is opened
+  };
+  // Nothing where the path is null.
+  NameHold(int folder, const char* path, Makes makes);
+  // For an open with these flags, where that makes a file.
+  static NameHold for_open(int folder, const char* path, int flags);
+  NameHold(const NameHold&) = delete;
+  NameHold& operator=(const NameHold&) = delete;
+  // Whether there is a file of that name in memory, which stays there: errno says why.
+  [[nodiscard]] bool is_taken() const { return error_ != 0 && error_ != ENOENT; }
+  [[nodiscard]] int error() const { return error_; }
 
  private:
   std::optional<NameLock> lock_;
+  int error_ = 0;
 };
 // As openat(), of whatever is at that path.
 int open_native(int folder, const char* path, int flags, mode_t mode);

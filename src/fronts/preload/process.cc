@@ -1,5 +1,6 @@
 // How processes begin others and end. What they keep back of files must not stay with who does not know of
 // it.
+#include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 
 #include <cerrno>
 
+#include "fronts/preload/elsewhere.h"
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/pending.h"
@@ -21,6 +23,7 @@
 using sluice::preload::after_fork;
 using sluice::preload::after_fork_in_child;
 using sluice::preload::before_fork;
+using sluice::preload::by_name;
 using sluice::preload::is_active;
 using sluice::preload::may_keep;
 using sluice::preload::put_down_all;
@@ -93,10 +96,10 @@ int run_closed(Run run) {
 }
 // The same of a call that does not return where all is well.
 template <class Exec>
-int exec_closed(Exec exec) {
+int exec_closed(int folder, const char* path, Exec exec) {
   before_exec();
   errno = run_closed([&] {
-    exec();
+    by_name(folder, path, exec);
     return errno;
   });
   return -1;
@@ -176,23 +179,24 @@ SLUICE_EXPORT int clone(int (*run)(void*), void* stack, int flags, void* argumen
 }
 
 SLUICE_EXPORT int execve(const char* path, char* const words[], char* const environment[]) noexcept {
-  return exec_closed([&] { SLUICE_NEXT(execve)(path, words, environment); });
+  return exec_closed(AT_FDCWD, path, [&] { return SLUICE_NEXT(execve)(path, words, environment); });
 }
 SLUICE_EXPORT int execv(const char* path, char* const words[]) noexcept {
-  return exec_closed([&] { SLUICE_NEXT(execv)(path, words); });
+  return exec_closed(AT_FDCWD, path, [&] { return SLUICE_NEXT(execv)(path, words); });
 }
 SLUICE_EXPORT int execvp(const char* name, char* const words[]) noexcept {
-  return exec_closed([&] { SLUICE_NEXT(execvp)(name, words); });
+  return exec_closed(AT_FDCWD, nullptr, [&] { return SLUICE_NEXT(execvp)(name, words); });
 }
 SLUICE_EXPORT int execvpe(const char* name, char* const words[], char* const environment[]) noexcept {
-  return exec_closed([&] { SLUICE_NEXT(execvpe)(name, words, environment); });
+  return exec_closed(AT_FDCWD, nullptr, [&] { return SLUICE_NEXT(execvpe)(name, words, environment); });
 }
 SLUICE_EXPORT int fexecve(int fd, char* const words[], char* const environment[]) noexcept {
-  return exec_closed([&] { SLUICE_NEXT(fexecve)(fd, words, environment); });
+  return exec_closed(fd, nullptr, [&] { return SLUICE_NEXT(fexecve)(fd, words, environment); });
 }
 SLUICE_EXPORT int execveat(int folder, const char* path, char* const words[], char* const environment[],
                            int flags) noexcept {
-  return exec_closed([&] { SLUICE_NEXT(execveat)(folder, path, words, environment, flags); });
+  return exec_closed(folder, path,
+                     [&] { return SLUICE_NEXT(execveat)(folder, path, words, environment, flags); });
 }
 // `list` is behind the words then.
 #define SLUICE_WORDS(first)                                                      \
@@ -224,8 +228,14 @@ SLUICE_EXPORT int posix_spawn(pid_t* id, const char* path, const posix_spawn_fil
                               const posix_spawnattr_t* attributes, char* const words[],
                               char* const environment[]) {
   before_spawn(actions);
-  return run_closed(
-      [&] { return SLUICE_NEXT(posix_spawn)(id, path, actions, attributes, words, environment); });
+  const int saved = errno;
+  const auto spawn = [&] {
+    errno = SLUICE_NEXT(posix_spawn)(id, path, actions, attributes, words, environment);
+    return errno == 0 ? 0 : -1;
+  };
+  const int error = run_closed([&] { return by_name(AT_FDCWD, path, spawn) == 0 ? 0 : errno; });
+  errno = saved;
+  return error;
 }
 SLUICE_EXPORT int posix_spawnp(pid_t* id, const char* name, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const words[],

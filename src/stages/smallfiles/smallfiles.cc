@@ -71,6 +71,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
   }
   *state = &out;
   begin_process();
+  if (Area* area = this_area(); area != nullptr) {
+    area->keeps_small = 1;
+  }
   return 0;
 }
 
@@ -145,8 +148,8 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   const FolderId folder{.device = found.st_dev, .inode = found.st_ino};
   // Whoever else has it pending is heard of by who opens it for the kernel.
   if (Pending* other = find_pending(area, folder, path.substr(slash + 1)); other != nullptr) {
+    exists = other->state != Pending::lent;  // that one is in its folder, or was removed there
     let_go(other->lock);
-    exists = true;
     return nullptr;
   }
   if (!is_good_folder(area, parent, found)) {
@@ -209,7 +212,9 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
     return next->act(next, &activity);
   }
   bool exists = false;
+  const int saved = errno;
   *file_state = make_pending(*area, settings, activity, exists);
+  errno = saved;
   // A link of a placed file stands for what may not be there yet.
   if (*file_state == nullptr && exists && (activity.flags & O_EXCL) != 0 &&
       !is_placed_link(*area, activity.path)) {
