@@ -279,9 +279,20 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   drop_inherited(to.get());
   step("home: copy made");
   const auto undisturbed = [&] { return lease.undisturbed(); };
+  struct stat before {};
+  fstat(from.get(), &before);
   Status copied = copy_whole(from.get(), to.get(), [&](std::uint64_t) { return undisturbed(); });
   if (copied && sync && fsync(to.get()) != 0) {
     copied = Errno().fail("cannot sync it");
+  }
+  // No lease tells of a mode, an owner or a time that was changed meanwhile.
+  const auto copy_again = [&](int into) {
+    const std::int64_t known = changed_at(before);
+    return fstat(from.get(), &before) == 0 && changed_at(before) != known ? copy_facts(from.get(), into)
+                                                                          : Status();
+  };
+  if (copied) {
+    copied = copy_again(to.get());
   }
   struct stat made {};
   if (copied && (fstat(to.get(), &made) != 0 || fstat(from.get(), &there) != 0)) {
@@ -291,6 +302,10 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   to = UniqueFd();  // a program that is open for writing cannot be run
   const bool written = !undisturbed();
   const bool ours = link_target(entry) == data && may_commit();
+  if (ours && copied) {
+    const UniqueFd made_now(open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    copied = made_now ? copy_again(made_now.get()) : Status();
+  }
   step("home: copied");
   if (!copied || written || !ours) {
     unlink(temporary.c_str());
@@ -314,16 +329,6 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
       return Moved::busy;
     }
     return Errno().fail("it was opened while it was moved, and has two versions");
-  }
-  // No lease tells of a mode, an owner or a time that was changed since they were copied.
-  struct stat now {};
-  if (fstat(from.get(), &now) == 0 && (changed_at(now) != landing.changed || now.st_mode != there.st_mode ||
-                                       now.st_uid != there.st_uid || now.st_gid != there.st_gid)) {
-    const UniqueFd placed(open(entry.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-    struct stat found {};
-    if (placed && fstat(placed.get(), &found) == 0 && found.st_ino == landing.inode) {
-      static_cast<void>(copy_facts(from.get(), placed.get()));
-    }
   }
   if (sync) {
     fsync(folder.get());

@@ -1,16 +1,24 @@
 #include "pipeline/area.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 
 namespace sluice {
 
 constinit std::atomic<Area*> area_of_process = nullptr;
+
+namespace {
+
+constinit std::atomic<bool> parted = false;
+
+}  // namespace
 
 // Fowler, Noll and Vo.
 std::uint64_t path_hash(std::string_view path) {
@@ -32,6 +40,32 @@ bool is_area(const void* memory, std::size_t bytes) {
          (area->buffers == 0 || (area->block_count <= most_blocks &&
                                  area->buffers + area_buffers * sizeof(Buffer) <= area->blocks &&
                                  area->blocks + area->block_count * block_stride <= bytes));
+}
+
+bool has_parted() {
+  return parted.load(std::memory_order_relaxed);
+}
+
+void part_from_area() {
+  Area* area = this_area();
+  if (area == nullptr || parted.load()) {
+    return;
+  }
+  const int saved = errno;
+  const auto fd =
+      static_cast<int>(syscall(SYS_openat, AT_FDCWD, area->own_path.data(), O_RDONLY | O_CLOEXEC));
+  if (fd >= 0 &&
+      syscall(SYS_mmap, area, area->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) >= 0) {
+    area->over = 1;
+    area->keeps_small = 0;
+    area->keeping = 0;
+    area->pending_live = 0;
+    parted.store(true);
+  }
+  if (fd >= 0) {
+    syscall(SYS_close, fd);
+  }
+  errno = saved;
 }
 
 void Traffic::count(std::uint64_t moved, std::uint64_t size) {

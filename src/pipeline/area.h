@@ -200,6 +200,10 @@ inline Area* this_area() {
 inline void set_area(Area* area) {
   area_of_process.store(area, std::memory_order_release);
 }
+// For a child that was forked in a signal's handler, while its parent was changing something under a lock:
+// both would go on with it. From now on this process has a copy of its own, and keeps nothing back.
+void part_from_area();
+bool has_parted();
 std::uint64_t path_hash(std::string_view path);
 // Whether that many bytes of memory are an area of this version, whole.
 bool is_area(const void* memory, std::size_t bytes);

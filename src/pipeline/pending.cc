@@ -149,7 +149,7 @@ bool begin_block(Area& area) {
 void map_ahead(Area& area, std::uint64_t begin) {
   if (arena.used > arena.mapped) {
     const std::uint64_t to = std::min(std::max(2 * arena.mapped, arena.used + first_mapped), block_stride);
-    std::byte* page = area.at<std::byte>(begin + arena.mapped);
+    auto* page = area.at<std::byte>(begin + arena.mapped);
     const int saved = errno;
     syscall(SYS_madvise, page, to - arena.mapped, MADV_POPULATE_WRITE);  // and where not, there are faults
     errno = saved;

@@ -31,7 +31,7 @@ constinit std::atomic<std::uint64_t> file_limit = 0;  // 0 = not looked up
 
 constexpr int spins = 200;
 constexpr long nap = 50000;                // nanoseconds
-constexpr int naps_for_stranger = 40000;   // until who may live or not has lost its lock
+constexpr int naps_for_stranger = 10000;   // until who may live or not has lost its lock
 constexpr std::uint32_t thread_bits = 22;  // of a thread's number
 constexpr std::uint32_t other_space = 1U << 31U;
 constexpr std::uint32_t spaces = 1U << 9U;
@@ -71,6 +71,9 @@ bool thread_lives(std::uint32_t thread) {
 }
 
 void look() {
+  if (held_locks.count != 0) [[unlikely]] {
+    part_from_area();
+  }
   known_thread = 0;
   forget_trace();
   process.id = static_cast<pid_t>(syscall(SYS_getpid));
@@ -147,6 +150,10 @@ Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patienc
     }
     if (holder == self) {
       return Locked::already;
+    }
+    if (has_parted()) [[unlikely]] {  // whoever had it is in another copy
+      lock.store(self, std::memory_order_relaxed);
+      return Locked::yes;
     }
     if (++turns <= spins) {
       __builtin_ia32_pause();

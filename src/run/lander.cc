@@ -263,8 +263,16 @@ std::vector<Recovered> Lander::land(Which which, bool tell_all) {
   const auto work = [&] {
     for (std::size_t i = next++; i < files.size(); i = next++) {
       Pending& file = *std::get<Pending*>(files[i]);
-      if ((which == Which::old && std::get<std::int64_t>(files[i]) > oldest) ||
-          hold_lock(file.lock, patience) != Locked::yes) {
+      if (which == Which::old && std::get<std::int64_t>(files[i]) > oldest) {
+        continue;
+      }
+      if (hold_lock(file.lock, patience) != Locked::yes) {
+        if (which == Which::all) {
+          Recovered one = about(file);
+          one.why = "a process is in the middle of a call";
+          const std::lock_guard guard(telling);
+          out.push_back(std::move(one));
+        }
         continue;
       }
       const bool left = is_left(file);

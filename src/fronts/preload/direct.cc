@@ -37,6 +37,7 @@ using sluice::preload::File;
 using sluice::preload::is_active;
 using sluice::preload::may_keep;
 using sluice::preload::NameHold;
+using sluice::preload::open_through;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 using sluice::preload::real;
@@ -138,6 +139,13 @@ long open_plainly(const Argument (&of)[6]) {
   if (hold.is_taken()) {
     errno = hold.error();
     return -1;
+  }
+  if (how->resolve == 0) {
+    const int saved = errno;
+    if (const int fd = open_through(of[0], of[1], static_cast<int>(how->flags)); fd >= 0 || errno != ENOENT) {
+      return fd;
+    }
+    errno = saved;
   }
   return by_name(of[0], of[1], [&] { return plainly(SYS_openat2, of); });
 }

@@ -42,6 +42,12 @@ bool may_come_home(int folder, const char* path) {
   return out;
 }
 
+void let_land(int folder, const char* path) {
+  const int saved = errno;
+  elsewhere(folder, path);
+  errno = saved;
+}
+
 const char* placed_data(int folder, const char* path, int flags) {
   const bool dislikes = (flags & O_NOFOLLOW) != 0 || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
   const AreaMove* move = flags >= 0 && dislikes ? elsewhere(folder, path) : nullptr;

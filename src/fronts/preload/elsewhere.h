@@ -21,6 +21,7 @@ bool may_come_home(int folder, const char* path);
 template <class Call>
 auto by_name(int folder, const char* path, Call call) {
   constexpr int most_tries = 4;
+  const int saved = errno;
   auto out = call();
   const auto failed = [&] {
     if constexpr (std::is_pointer_v<decltype(out)>) {
@@ -32,10 +33,14 @@ auto by_name(int folder, const char* path, Call call) {
   for (int i = 1;
        i < most_tries && failed() && (errno == ENOENT || errno == ELOOP) && may_come_home(folder, path);
        ++i) {
+    errno = saved;
     out = call();
   }
   return out;
 }
+
+// Before something is said of a file that may be coming home: it must not be said of the data alone.
+void let_land(int folder, const char* path);
 
 // For an open with these flags, which may not like links: the data's own path where the file was placed, else
 // null.

@@ -45,7 +45,7 @@ using sluice::preload::put_down_name;
   }
 #define SLUICE_MAKES(result, name, parameters, arguments, throwing, folder, path) \
   SLUICE_EXPORT result name parameters throwing {                                 \
-    const NameHold hold(folder, path, NameHold::Makes::alone);                    \
+    const NameHold hold(folder, path, NameHold::Makes::anyway);                   \
     if (hold.is_taken()) {                                                        \
       errno = EEXIST;                                                             \
       return -1;                                                                  \
@@ -145,7 +145,7 @@ SLUICE_EXPORT int bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t size) noe
       address->sa_family == AF_UNIX) {
     std::memcpy(path, reinterpret_cast<const char*>(address) + before, size - before);
   }
-  const NameHold hold(AT_FDCWD, path[0] == 0 ? nullptr : path, NameHold::Makes::alone);
+  const NameHold hold(AT_FDCWD, path[0] == 0 ? nullptr : path, NameHold::Makes::anyway);
   if (hold.is_taken()) {
     errno = EADDRINUSE;
     return -1;
@@ -155,7 +155,7 @@ SLUICE_EXPORT int bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t size) noe
 
 // Folders.
 SLUICE_EXPORT int mkdirat(int folder, const char* path, mode_t mode) noexcept {
-  const NameHold hold(folder, path, NameHold::Makes::alone);
+  const NameHold hold(folder, path, NameHold::Makes::anyway);
   if (hold.is_taken()) {
     errno = EEXIST;
     return -1;
@@ -164,7 +164,7 @@ SLUICE_EXPORT int mkdirat(int folder, const char* path, mode_t mode) noexcept {
                       [&] { return SLUICE_NEXT(mkdirat)(folder, path, mode); });
 }
 SLUICE_EXPORT int mkdir(const char* path, mode_t mode) noexcept {
-  const NameHold hold(AT_FDCWD, path, NameHold::Makes::alone);
+  const NameHold hold(AT_FDCWD, path, NameHold::Makes::anyway);
   if (hold.is_taken()) {
     errno = EEXIST;
     return -1;

@@ -36,6 +36,7 @@ using sluice::preload::describe_name;
 using sluice::preload::drop_name;
 using sluice::preload::elsewhere;
 using sluice::preload::is_keeping;
+using sluice::preload::let_land;
 using sluice::preload::may_keep;
 using sluice::preload::NameHold;
 using sluice::preload::put_down_all;
@@ -192,8 +193,7 @@ int renamed_below(int folder, const char* from, int other, const char* to, unsig
       put_down_all();  // what is below it gets other paths
     }
   }
-  const NameHold hold(other, (flags & RENAME_EXCHANGE) == 0 ? to : nullptr,
-                      (flags & RENAME_NOREPLACE) != 0 ? NameHold::Makes::alone : NameHold::Makes::anyway);
+  const NameHold hold(other, (flags & RENAME_EXCHANGE) == 0 ? to : nullptr, NameHold::Makes::anyway);
   if (hold.is_taken() && (flags & RENAME_NOREPLACE) != 0) {
     errno = EEXIST;
     return -1;
@@ -282,7 +282,7 @@ int linked_below(int folder, const char* from, int other, const char* to, int fl
   if (is_keeping()) {
     settle_at(folder, from, flags | AT_SYMLINK_NOFOLLOW);
   }
-  const NameHold hold(other, to, NameHold::Makes::alone);
+  const NameHold hold(other, to, NameHold::Makes::anyway);
   if (hold.is_taken()) {
     errno = EEXIST;
     return -1;
@@ -340,6 +340,7 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
     if (is_keeping()) [[unlikely]] {                                                \
       __VA_ARGS__;                                                                  \
     }                                                                               \
+    let_land(folder, path);                                                         \
     return by_name(folder, path, [&] { return SLUICE_NEXT(name) arguments; });      \
   }
 
@@ -358,6 +359,7 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
     if (is_keeping()) [[unlikely]] {                                                        \
       settle_rights(folder, path, flags);                                                   \
     }                                                                                       \
+    let_land(folder, path);                                                                 \
     const int out = by_name(folder, path, [&] { return SLUICE_NEXT(function) arguments; }); \
     note_list(name);                                                                        \
     return out;                                                                             \

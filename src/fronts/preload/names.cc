@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "fronts/preload/elsewhere.h"
@@ -30,6 +31,7 @@ using sluice::preload::managed;
 using sluice::preload::may_keep;
 using sluice::preload::NameHold;
 using sluice::preload::open_native;
+using sluice::preload::open_through;
 using sluice::preload::placed_data;
 using sluice::preload::put_down_name;
 using sluice::preload::real;
@@ -64,8 +66,19 @@ std::int64_t open_stream(void* context) {
   }
   const char* data = placed_data(AT_FDCWD, self.path, self.flags);
   const char* path = data == nullptr ? self.path : data;
+  char own[32];
+  const int saved = errno;
+  const int there = open_through(AT_FDCWD, path, std::max(self.flags, 0) & ~O_TRUNC);
+  errno = saved;
+  if (there >= 0) {
+    std::snprintf(own, sizeof own, "/proc/self/fd/%d", there);
+    path = own;
+  }
   self.stream = self.stream == nullptr ? by_name(AT_FDCWD, path, [&] { return real.fopen(path, self.mode); })
                                        : real.freopen(path, self.mode, self.stream);
+  if (there >= 0) {
+    real.close(there);
+  }
   return self.stream == nullptr ? -1 : self.stream->_fileno;
 }
 

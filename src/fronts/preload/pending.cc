@@ -64,6 +64,10 @@ bool take_apart(int folder, const char* path, std::string_view whole, FolderId& 
   return true;
 }
 
+bool names_folder(std::string_view path) {
+  return path.ends_with('/');
+}
+
 std::string_view without_slashes(std::string_view path) {
   while (path.size() > 1 && path.back() == '/') {
     path.remove_suffix(1);
@@ -130,8 +134,12 @@ int put_down_one(Area& area, Pending& file) {
     let_go(file.lock);
     return 0;
   }
+  // Who is killed in the middle of it must be known to be dead.
+  if (is_stranger()) {
+    return ask_keeper(area, file);
+  }
   if (!is_left(file)) {
-    if (file.process != this_process().id || is_stranger()) {
+    if (file.process != this_process().id) {
       return ask_keeper(area, file);
     }
     const int fd = file.descriptor;
@@ -226,7 +234,7 @@ int put_down_name(int folder, const char* path) {
 
 bool describe_name(int folder, const char* path, struct stat& out) {
   Area* area = area_with_pending();
-  Pending* file = area == nullptr || path == nullptr || may_name_descriptor(path)
+  Pending* file = area == nullptr || path == nullptr || may_name_descriptor(path) || names_folder(path)
                       ? nullptr
                       : find_named(*area, folder, path);
   if (file == nullptr) {
@@ -260,7 +268,7 @@ void put_down_all() {
 
 bool drop_name(int folder, const char* path) {
   Area* area = area_with_pending();
-  if (area == nullptr || path == nullptr) [[likely]] {
+  if (area == nullptr || path == nullptr || names_folder(path)) [[likely]] {
     return false;
   }
   const int saved = errno;
@@ -317,7 +325,24 @@ NameHold NameHold::for_open(int folder, const char* path, int flags) {
   return {folder, last, Makes::or_opens};
 }
 
+int open_through(int folder, const char* path, int flags) {
+  if ((flags & (O_CREAT | O_EXCL | O_PATH | O_DIRECTORY)) != O_CREAT || !may_come_home(folder, path) ||
+      !is_link(folder, path)) {
+    errno = ENOENT;
+    return -1;
+  }
+  const int fd = by_name(folder, path, [&] { return real.openat(folder, path, flags & ~O_CREAT); });
+  struct stat found {};
+  if (fd >= 0 && syscall(SYS_fstat, fd, &found) == 0 && S_ISDIR(found.st_mode)) {
+    real.close(fd);
+    errno = EISDIR;
+    return -1;
+  }
+  return fd;
+}
+
 int open_native(int folder, const char* path, int flags, mode_t mode) {
+  const int saved = errno;
   if (const int error = put_down_name(folder, path); error != 0 && error != ENOENT) {
     errno = makes_alone(flags) ? EEXIST : error;
     return -1;
@@ -334,17 +359,10 @@ int open_native(int folder, const char* path, int flags, mode_t mode) {
     errno = hold.error();
     return -1;
   }
-  const bool may_make =
-      (flags & (O_CREAT | O_EXCL | O_PATH | O_DIRECTORY)) == O_CREAT && (flags & O_ACCMODE) != O_RDONLY;
-  // Through a link to a file that comes home just now the kernel would make another one elsewhere.
-  if (may_make && may_come_home(folder, path) && is_link(folder, path)) {
-    const int saved = errno;
-    const int fd = by_name(folder, path, [&] { return real.openat(folder, path, flags & ~O_CREAT, mode); });
-    if (fd >= 0 || errno != ENOENT) {
-      return fd;
-    }
-    errno = saved;
+  if (const int fd = open_through(folder, path, flags); fd >= 0 || errno != ENOENT) {
+    return fd;
   }
+  errno = saved;
   return by_name(folder, path, [&] { return real.openat(folder, path, flags, mode); });
 }
 

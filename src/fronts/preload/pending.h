@@ -30,16 +30,14 @@ inline bool makes_alone(int flags) {
 class NameHold {
  public:
   enum class Makes : std::uint8_t {
-    alone,     // only where there is nothing
-    anyway,    // also in the place of another
+    alone,     // only where there is nothing: it is taken as it is
+    anyway,    // the kernel says what is to be done with what is there
     or_opens,  // what is there is opened
   };
   // Nothing where the path is null.
   NameHold(int folder, const char* path, Makes makes);
   // For an open with these flags, where that makes a file.
   static NameHold for_open(int folder, const char* path, int flags);
-  NameHold(const NameHold&) = delete;
-  NameHold& operator=(const NameHold&) = delete;
   // Whether there is a file of that name in memory, which stays there: errno says why.
   [[nodiscard]] bool is_taken() const { return error_ != 0 && error_ != ENOENT; }
   [[nodiscard]] int error() const { return error_; }
@@ -48,6 +46,9 @@ class NameHold {
   std::optional<NameLock> lock_;
   int error_ = 0;
 };
+// What a link leads to, for an open that would make it. Through one to a file that comes home just now the
+// kernel would make another one elsewhere. ENOENT where nothing is there, or that cannot be.
+int open_through(int folder, const char* path, int flags);
 // As openat(), of whatever is at that path.
 int open_native(int folder, const char* path, int flags, mode_t mode);
 

@@ -233,7 +233,9 @@ SLUICE_EXPORT int posix_spawn(pid_t* id, const char* path, const posix_spawn_fil
     errno = SLUICE_NEXT(posix_spawn)(id, path, actions, attributes, words, environment);
     return errno == 0 ? 0 : -1;
   };
-  const int error = run_closed([&] { return by_name(AT_FDCWD, path, spawn) == 0 ? 0 : errno; });
+  // What it is to do before must not be done twice.
+  const int error = run_closed(
+      [&] { return by_name(AT_FDCWD, actions == nullptr ? path : nullptr, spawn) == 0 ? 0 : errno; });
   errno = saved;
   return error;
 }

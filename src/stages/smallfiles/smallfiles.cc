@@ -32,8 +32,8 @@ constexpr std::memory_order relaxed = std::memory_order_relaxed;
 constexpr int unkept = O_APPEND | O_SYNC | O_DSYNC | O_DIRECT | O_TMPFILE | O_PATH | O_ASYNC;
 
 struct Settings {
-  std::int64_t largest = 256 * 1024;  // files that become larger are made at once
-  bool invents = false;               // a number for who asks what file it is
+  std::int64_t largest = std::int64_t{256} * 1024;  // files that become larger are made at once
+  bool invents = false;                             // a number for who asks what file it is
 };
 std::array<Settings, 64> all_settings;
 std::atomic<std::size_t> used_settings = 0;
@@ -306,7 +306,7 @@ std::int64_t write_pending(const Call& call) {
     return pass_real(call);
   }
   Pending& file = call.file;
-  const std::uint64_t begin = static_cast<std::uint64_t>(at);
+  const auto begin = static_cast<std::uint64_t>(at);
   const std::uint64_t end = begin + length;
   if (length == 0) {
     return done(activity, 0);
