@@ -84,7 +84,8 @@ void look() {
   // In another space of numbers nobody could tell whether this process lives.
   const bool known = area != nullptr && area->process_space == process_space();
   process.started = known ? process_start(process.id) : 0;
-  lock_space = known || area == nullptr ? 0 : other_space | (process_space() % spaces) << thread_bits;
+  const auto space = static_cast<std::uint32_t>(process_space() % spaces);
+  lock_space = known || area == nullptr ? 0 : other_space | space << thread_bits;
 }
 
 // There is no other way to ask for it than to change it.
