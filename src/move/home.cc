@@ -287,9 +287,12 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   }
   // No lease tells of a mode, an owner or a time that was changed meanwhile.
   const auto copy_again = [&](int into) {
-    const std::int64_t known = changed_at(before);
-    return fstat(from.get(), &before) == 0 && changed_at(before) != known ? copy_facts(from.get(), into)
-                                                                          : Status();
+    const struct stat known = before;
+    // Two changes may have one time; a mode and an owner are looked at for themselves.
+    const bool changed = fstat(from.get(), &before) == 0 &&
+                         (changed_at(before) != changed_at(known) || before.st_mode != known.st_mode ||
+                          before.st_uid != known.st_uid || before.st_gid != known.st_gid);
+    return changed ? copy_facts(from.get(), into) : Status();
   };
   if (copied) {
     copied = copy_again(to.get());
