@@ -139,6 +139,11 @@ void remove_temporary(const std::string& path, const std::string& data) {
   }
 }
 
+bool is_file(const std::string& path, const struct stat& file) {
+  struct stat found {};
+  return lstat(path.c_str(), &found) == 0 && identity_of(found) == identity_of(file);
+}
+
 // A file takes the place of a link that is there: one that somebody removed meanwhile does not come back.
 bool replace_link(const std::string& file, const std::string& link) {
   if (renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE) == 0) {
@@ -233,8 +238,8 @@ Moved end_landing(const std::string& data, const std::string& link, const Landin
   return same && unlink(data.c_str()) == 0 ? Moved::done : Moved::kept;
 }
 
-Result<Moved> move_home(const std::string& data, const std::string& link, bool sync, Landing& landing,
-                        const std::function<bool()>& may_commit) {
+Result<Moved> move_home(const std::string& data, const std::string& link, bool sync, Lease::Against against,
+                        Landing& landing, const std::function<bool()>& may_commit) {
   const LeaseSignals untold;  // until the lease is given back
   const UniqueFd named(open(data.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   const UniqueFd from = named ? open_again(named.get(), O_RDONLY) : UniqueFd();
@@ -263,7 +268,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
     }
   }
   // A file system without leases cannot tell; then it is hoped that a closed file stays closed.
-  const Lease lease(from.get(), Lease::Against::writers);
+  const Lease lease(from.get(), against);
   if (lease.busy()) {
     return Moved::busy;
   }
@@ -303,8 +308,12 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   }
   note(landing, made, there);
   to = UniqueFd();  // a program that is open for writing cannot be run
-  const bool written = !undisturbed();
+  bool written = !undisturbed();
   const bool ours = link_target(entry) == data && may_commit();
+  // Another may have been put in its place, by who knows where it is. Who reads may say something of it, or
+  // lock it, by its descriptor.
+  written = written || !is_file(data, there) ||
+            (ours && against == Lease::Against::everybody && !lease.close_to_readers());
   if (ours && copied) {
     const UniqueFd made_now(open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     copied = made_now ? copy_again(made_now.get()) : Status();
@@ -326,7 +335,8 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   // Whoever looked the link up before, and waits for the lease now, will write to the old file: then that is
   // the file again.
   usleep(grace);
-  if (!undisturbed()) {
+  const bool alone = against == Lease::Against::everybody ? lease.untouched() : undisturbed();
+  if (!alone || !is_file(data, there)) {
     const std::string again = fmt::format("{}-link", temporary);
     if (symlink(data.c_str(), again.c_str()) == 0 && replace_link(again, entry)) {
       return Moved::busy;

@@ -8,6 +8,7 @@
 #include "base/landing.h"
 #include "base/result.h"
 #include "base/sys.h"
+#include "move/lease.h"
 
 namespace sluice {
 
@@ -16,7 +17,7 @@ using GoOn = std::function<bool(std::uint64_t)>;
 
 enum class Moved {
   done,  // the file is there, plain and whole, and gone from where it was
-  busy,  // somebody has it open for writing, or wrote while it was copied; nothing was changed
+  busy,  // somebody has it open, or wrote while it was copied; nothing was changed
   kept,  // the link is not ours any more; the data stays where it is
 };
 
@@ -28,9 +29,10 @@ inline constexpr std::size_t most_of_name = 200;  // bytes that it has of the ot
 // mode, owner, times, attributes), synced where it has to be as safe as it was, and takes the link's place at
 // once. An error leaves both as they were. `may_commit` is asked before the link becomes the file: from there
 // on nobody is to take the data for the file any more, unless the result is another than done. Where it says
-// no, kept. What an earlier try left beside the link, of which `landing` tells, is removed first.
-Result<Moved> move_home(const std::string& data, const std::string& link, bool sync, Landing& landing,
-                        const std::function<bool()>& may_commit);
+// no, kept. What an earlier try left beside the link, of which `landing` tells, is removed first. It is busy
+// where one of those `against` whom that is has the data open.
+Result<Moved> move_home(const std::string& data, const std::string& link, bool sync, Lease::Against against,
+                        Landing& landing, const std::function<bool()>& may_commit);
 // Ends what was cut off after may_commit() had said yes. Where the file is in its place, the data goes and it
 // is done; busy where somebody has the data open. Kept where another file is there or none, or the data was
 // changed since.

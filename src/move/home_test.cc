@@ -40,7 +40,8 @@ TEST(Home, WhatIsSaidOfItLastCounts) {
   ASSERT_EQ(chmod(data.c_str(), 0600), 0);
   ASSERT_EQ(symlink(data.c_str(), link.c_str()), 0);
   Landing landing;
-  const auto moved = move_home(data, link, false, landing, [&] { return chmod(data.c_str(), 0640) == 0; });
+  const auto moved = move_home(data, link, false, Lease::Against::everybody, landing,
+                               [&] { return chmod(data.c_str(), 0640) == 0; });
   ASSERT_TRUE(moved);
   EXPECT_EQ(*moved, Moved::done);
   struct stat found {};

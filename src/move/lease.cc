@@ -109,7 +109,15 @@ Lease::Lease(int fd, Against against) : fd_(fd) {
 }
 
 bool Lease::undisturbed() const {
-  return !held_ || fcntl(fd_, F_GETLEASE) == F_RDLCK;
+  return !held_ || fcntl(fd_, F_GETLEASE) != F_UNLCK;
+}
+
+bool Lease::close_to_readers() const {
+  return !held_ || fcntl(fd_, F_SETLEASE, F_WRLCK) == 0;
+}
+
+bool Lease::untouched() const {
+  return !held_ || fcntl(fd_, F_GETLEASE) == F_WRLCK;
 }
 
 Identity identity_of(const struct stat& about) {

@@ -68,6 +68,31 @@ void part_from_area() {
   errno = saved;
 }
 
+void let_go_of_inherited(Area& area) {
+  const auto self = static_cast<std::uint32_t>(look_up_lock_owner());
+  const auto free_one = [&](std::atomic<std::uint32_t>& lock) {
+    std::uint32_t owner = self;
+    lock.compare_exchange_strong(owner, 0);
+  };
+  free_one(area.pending_lock);
+  std::for_each(area.name_locks.begin(), area.name_locks.end(), free_one);
+  std::for_each(area.removers.begin(), area.removers.end(), free_one);
+  for (AreaNaming& row : area.all_namings()) {
+    free_one(row.lock);
+  }
+  for (Buffer& buffer : area.all_buffers()) {
+    free_one(buffer.lock);
+  }
+  if (area.parts != 0) {
+    auto& parts = *area.at<AreaParts>(area.parts);
+    free_one(parts.lock);
+    for (AreaPart& part : parts.parts) {
+      free_one(part.lock);
+    }
+  }
+  for_each_pending(area, [&](Pending& file) { free_one(file.lock); });
+}
+
 void Traffic::count(std::uint64_t moved, std::uint64_t size) {
   bytes.fetch_add(moved, std::memory_order_relaxed);
   const auto bits = static_cast<std::size_t>(std::bit_width(size));

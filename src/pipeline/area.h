@@ -23,7 +23,7 @@
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 17;
+inline constexpr std::uint32_t area_version = 18;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -113,16 +113,19 @@ struct Area {
   std::atomic<std::uint32_t> next_buffer = 0;                  // where to look for a free one
   std::atomic<std::uint32_t> moves_live = 0;                   // files that are elsewhere
   std::atomic<std::uint64_t> moves_made = 0;                   // ever
+  std::atomic<std::uint64_t> made_elsewhere = 0;               // of those, new files
   std::atomic<std::uint32_t> moves_told = 0;                   // the keeper knows that some were closed
   std::atomic<std::uint32_t> pending_lock = 0;                 // of the index
   std::array<std::atomic<std::uint32_t>, 64> name_locks = {};  // pipeline/pending.h
+  std::array<std::atomic<std::uint32_t>, 8> removers = {};     // pipeline/pending.h
+  std::atomic<std::uint32_t> thread_execs = 0;                 // times that not the first thread did
   std::atomic<std::uint32_t> keeps_small = 0;                  // 1 = files may be in memory alone
   std::atomic<std::uint32_t> pending_live = 0;                 // files that are not home
   std::atomic<std::uint32_t> pending_passes = 0;
   std::atomic<std::uint32_t> pending_blocks = 0;
-  std::atomic<std::uint32_t> pending_hurry = 0;    // the keeper is to put down what is closed, now
-  std::atomic<std::uint32_t> folder_lists = 0;     // times that access lists were changed in this run
-  std::atomic<std::uint64_t> pending_made = 0;     // ever
+  std::atomic<std::uint32_t> pending_hurry = 0;   // the keeper is to put down what is closed, now
+  std::atomic<std::uint32_t> folder_changes = 0;  // times that some, or their access lists, were, in this run
+  std::atomic<std::uint64_t> pending_made = 0;    // ever
   std::atomic<std::uint64_t> pending_dropped = 0;  // removed before they were put down
   std::atomic<std::uint64_t> pending_bytes = 0;    // of those that were put down
   std::atomic<std::uint64_t> fetches = 0;          // pieces that were fetched ahead of a program's reads
@@ -200,10 +203,31 @@ inline Area* this_area() {
 inline void set_area(Area* area) {
   area_of_process.store(area, std::memory_order_release);
 }
+// Calls a function for each file of the index that is not home, while nobody adds or finds one.
+template <class Function>
+void for_each_pending(Area& area, Function function) {
+  const Locked locked = hold_lock(area.pending_lock);
+  for (const std::atomic<std::uint32_t>& bucket : area.buckets()) {
+    // No chain is longer than there are files.
+    std::uint32_t steps = 0;
+    for (Pending* file = pending_at(area, bucket); file != nullptr && steps < (1U << 24);
+         file = pending_at(area, file->next), ++steps) {
+      if (file->state != Pending::home && file->state != Pending::unused) {
+        function(*file);
+      }
+    }
+  }
+  if (locked == Locked::yes) {
+    let_go(area.pending_lock);
+  }
+}
 // For a child that was forked in a signal's handler, while its parent was changing something under a lock:
 // both would go on with it. From now on this process has a copy of its own, and keeps nothing back.
 void part_from_area();
 bool has_parted();
+// A thread that starts another program ends all others, and has the number of the first one then: what that
+// one had is ours, and nobody would give it back. Before this program does anything.
+void let_go_of_inherited(Area& area);
 std::uint64_t path_hash(std::string_view path);
 // Whether that many bytes of memory are an area of this version, whole.
 bool is_area(const void* memory, std::size_t bytes);

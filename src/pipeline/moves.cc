@@ -25,22 +25,6 @@ AreaMove& row_at(Area& area, std::uint64_t first, std::uint32_t probe) {
   return area.all_moves()[(first + probe) & (area_moves - 1)];
 }
 
-// The row of data that is elsewhere, else null.
-AreaMove* row_of(Area& area, std::string_view data) {
-  const std::uint64_t first = path_hash(data);
-  for (std::uint32_t i = 0; i < most_probes; ++i) {
-    AreaMove& row = row_at(area, first, i);
-    const std::uint32_t state = row.state.load(std::memory_order_acquire);
-    if (state == AreaMove::unused) {
-      return nullptr;
-    }
-    if (state >= AreaMove::there && state <= AreaMove::landing && data == row.data.data()) {
-      return &row;
-    }
-  }
-  return nullptr;
-}
-
 // What a link says; empty where there is none.
 std::string_view read_link(int folder, const char* path, char (&out)[sizeof(AreaMove::data)]) {
   const int saved = errno;
@@ -154,13 +138,28 @@ AreaMove* new_move(Area& area, std::string_view path, std::string_view data, std
   return nullptr;
 }
 
+AreaMove* move_with(Area& area, std::string_view data) {
+  const std::uint64_t first = path_hash(data);
+  for (std::uint32_t i = 0; i < most_probes; ++i) {
+    AreaMove& row = row_at(area, first, i);
+    const std::uint32_t state = row.state.load(std::memory_order_acquire);
+    if (state == AreaMove::unused) {
+      return nullptr;
+    }
+    if (state >= AreaMove::there && state <= AreaMove::landing && data == row.data.data()) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
 AreaMove* move_of(Area& area, int folder, const char* path, bool& again) {
   char text[sizeof(AreaMove::data)];
   char whole[sizeof(AreaMove::path)];
   again = false;
   const std::string_view data =
       area.moves_live.load(std::memory_order_relaxed) == 0 ? "" : read_link(folder, path, text);
-  AreaMove* row = data.empty() ? nullptr : row_of(area, data);
+  AreaMove* row = data.empty() ? nullptr : move_with(area, data);
   if (row == nullptr) {
     again = data.substr(data.rfind('/') + 1).starts_with(data_prefix);
     return nullptr;
@@ -190,7 +189,7 @@ bool is_placed_link(Area& area, const char* path) {
 AreaMove* move_at(Area& area, const char* path) {
   char text[sizeof(AreaMove::data)];
   const std::string_view data = read_link(AT_FDCWD, path, text);
-  AreaMove* row = data.empty() ? nullptr : row_of(area, data);
+  AreaMove* row = data.empty() ? nullptr : move_with(area, data);
   if (row == nullptr || row->path.data() != std::string_view(path)) {
     return nullptr;
   }
@@ -243,18 +242,32 @@ Naming::Naming(Area& area, std::string_view path, std::string_view other) : area
   take(bit_of(path) | bit_of(other), 0);
 }
 
+// A signal is heard by who waits, as long as there is nothing yet that its handler could want.
+Locked Naming::take_row(AreaNaming& row, pid_t thread, int patience) {
+  constexpr int soon = 20;
+  const std::uint64_t all = ~std::uint64_t{0};
+  const bool hears = patience == 0 && taken_ == 0;
+  Locked out = take_lock(row.lock, thread, hears ? soon : patience);
+  while (hears && out == Locked::no) {
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
+    out = take_lock(row.lock, thread, soon);
+  }
+  return out;
+}
+
 // In the order of the rows: two who want the same ones cannot wait for each other.
 void Naming::take(std::uint64_t wanted, int patience) {
   const int saved = errno;
   const std::uint64_t all = ~std::uint64_t{0};
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
-  const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
+  const pid_t thread = look_up_lock_owner();
   const std::span<AreaNaming> rows = area_.all_namings();
   for (std::uint32_t i = 0; i < rows.size() && good_; ++i) {
     if ((wanted >> i & 1) == 0) {
       continue;
     }
-    good_ = take_lock(rows[i].lock, thread, patience) == Locked::yes;
+    good_ = take_row(rows[i], thread, patience) == Locked::yes;
     if (good_) {
       taken_ |= std::uint64_t{1} << i;
       noted_ = &rows[i];
@@ -277,6 +290,9 @@ Naming::~Naming() {
 }
 
 void Naming::intend(const AreaMove* moved, const AreaMove* replaced, std::string_view path) {
+  if (!good_) {
+    return;
+  }
   const AreaMove* first = area_.all_moves().data();
   noted_->path[path.copy(noted_->path.data(), noted_->path.size() - 1)] = 0;
   noted_->moved = moved == nullptr ? 0 : static_cast<std::uint32_t>(moved - first) + 1;
@@ -284,11 +300,17 @@ void Naming::intend(const AreaMove* moved, const AreaMove* replaced, std::string
 }
 
 void Naming::intend_exchange(const AreaMove& one, const AreaMove* other, std::string_view path) {
+  if (!good_) {
+    return;
+  }
   noted_->exchanged = other == nullptr ? 0 : static_cast<std::uint32_t>(other - area_.all_moves().data()) + 1;
   intend(&one, nullptr, path);
 }
 
 void Naming::end(bool done) {
+  if (!good_) {
+    return;
+  }
   const int saved = errno;
   if (done) {
     finish(area_, *noted_);

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/landing.h"
+#include "pipeline/process.h"
 
 namespace sluice {
 
@@ -69,6 +70,8 @@ bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]
 // A row for a file whose data will be there, in state being_made; null where there is no room, or a path is
 // too long.
 AreaMove* new_move(Area& area, std::string_view path, std::string_view data, std::uint32_t flags = 0);
+// The one whose data is there; null where there is none.
+AreaMove* move_with(Area& area, std::string_view data);
 // The one that a path is a link to now; waits while it lands or gets another name. `again` where that changed
 // meanwhile.
 AreaMove* move_of(Area& area, int folder, const char* path, bool& again);
@@ -119,6 +122,7 @@ class Naming {
   void end(bool done);
 
  private:
+  Locked take_row(AreaNaming& row, pid_t thread, int patience);
   void take(std::uint64_t wanted, int patience);
 
   Area& area_;

@@ -228,7 +228,7 @@ std::array<char, 264> log_path(const AreaPart& part) {
 PartLock::PartLock(std::atomic<std::uint32_t>& lock) : lock_(lock) {
   const std::uint64_t all = ~std::uint64_t{0};
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
-  wait_for_lock(lock_, static_cast<pid_t>(syscall(SYS_gettid)), 0);
+  wait_for_lock(lock_, look_up_lock_owner(), 0);
 }
 
 PartLock::~PartLock() {

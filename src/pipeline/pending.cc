@@ -326,6 +326,39 @@ NameLock::~NameLock() {
   }
 }
 
+FolderHold::FolderHold(Area* area) {
+  if (area != nullptr && area->keeps_small.load(std::memory_order_relaxed) != 0) {
+    auto& lock = area->removers[static_cast<std::uint32_t>(lock_owner()) % area->removers.size()];
+    lock_ = hold_lock(lock) == Locked::yes ? &lock : nullptr;
+    area_ = area;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+}
+
+FolderHold::~FolderHold() {
+  if (area_ != nullptr) {
+    area_->folder_changes.fetch_add(1);
+  }
+  if (lock_ != nullptr) {
+    let_go(*lock_);
+  }
+}
+
+bool is_folder_held(Area& area) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (std::atomic<std::uint32_t>& lock : area.removers) {
+    if (lock.load(std::memory_order_relaxed) == 0) [[likely]] {
+      continue;
+    }
+    const Locked locked = hold_lock(lock, soon);
+    if (locked != Locked::yes) {
+      return true;
+    }
+    let_go(lock);
+  }
+  return false;
+}
+
 std::uint32_t number_of(Area& area, const Pending& file) {
   return static_cast<std::uint32_t>((offset_of(area, &file) - area.blocks) / unit);
 }
@@ -416,7 +449,6 @@ Pending* add_pending(Area& area, const FolderId& folder, std::string_view path, 
   file->next.store(first.load(), std::memory_order_release);
   area.pending_live.fetch_add(1);
   first.store(number_of(area, *file), std::memory_order_release);
-  area.pending_made.fetch_add(1, std::memory_order_relaxed);
   return file;
 }
 

@@ -51,11 +51,12 @@ struct alignas(64) Pending {
   std::uint64_t started = 0;              // of the process
   pid_t process = 0;
   uid_t user = 0;
-  bool invents = false;                  // a number for who asks what file it is
-  std::uint32_t flocked = 0;             // LOCK_SH or LOCK_EX, which its process has
-  std::atomic<std::uint32_t> begun = 0;  // somebody began to put it down: what is at its path may be ours
-  std::atomic<std::uint32_t> asked = 0;  // somebody waits for the keeper to lend it
-  std::atomic<std::uint32_t> pass = 0;   // in which it was seen last
+  bool invents = false;                   // a number for who asks what file it is
+  std::uint32_t flocked = 0;              // LOCK_SH or LOCK_EX, which its process has
+  std::atomic<std::uint32_t> begun = 0;   // somebody began to put it down: what is at its path may be ours
+  std::atomic<std::uint32_t> asked = 0;   // somebody waits for the keeper to lend it
+  std::atomic<std::int32_t> refused = 0;  // errno of when the keeper could not
+  std::atomic<std::uint32_t> pass = 0;    // in which it was seen last
   std::uint32_t path_size = 0;
   std::uint32_t name = 0;  // where in the path it begins
 
@@ -99,6 +100,22 @@ class NameLock {
   std::atomic<std::uint32_t>& lock_;
   bool taken_;
 };
+
+// For who removes a folder, or gives it another name: as long as it lives, nobody begins to keep a file in
+// memory, which would be one that was not put down before.
+class FolderHold {
+ public:
+  explicit FolderHold(Area* area);
+  FolderHold(const FolderHold&) = delete;
+  FolderHold& operator=(const FolderHold&) = delete;
+  ~FolderHold();
+
+ private:
+  Area* area_ = nullptr;
+  std::atomic<std::uint32_t>* lock_ = nullptr;
+};
+// Whether there is one. Not where it was of somebody who is dead.
+bool is_folder_held(Area& area);
 
 std::uint32_t number_of(Area& area, const Pending& file);
 // Null where there can be none of that number.

@@ -56,8 +56,23 @@ std::size_t read_stat(pid_t id, char* out, std::size_t size) {
   return std::strlen(out);
 }
 
+// Behind so many blanks; null where there are less.
+const char* word_at(const char* stat, int number) {
+  for (int i = 0; i < number && stat != nullptr; ++i) {
+    stat = std::strchr(stat + (i == 0 ? 0 : 1), ' ');
+  }
+  return stat;
+}
+
 bool is_dead(const char* stat) {
   return stat[1] == 'Z' || stat[1] == 'X';
+}
+
+// A process may go on without the thread that it began with.
+bool has_ended(const char* stat) {
+  constexpr int threads = 18;
+  const char* count = word_at(stat, threads);
+  return is_dead(stat) && (count == nullptr || std::strtoul(count, nullptr, 10) <= 1);
 }
 
 // Whether a thread can still give its lock back. REQUIRES: it is of our space of numbers.
@@ -71,9 +86,6 @@ bool thread_lives(std::uint32_t thread) {
 }
 
 void look() {
-  if (held_locks.count != 0) [[unlikely]] {
-    part_from_area();
-  }
   known_thread = 0;
   forget_trace();
   process.id = static_cast<pid_t>(syscall(SYS_getpid));
@@ -86,6 +98,14 @@ void look() {
   process.started = known ? process_start(process.id) : 0;
   const auto space = static_cast<std::uint32_t>(process_space() % spaces);
   lock_space = known || area == nullptr ? 0 : other_space | space << thread_bits;
+}
+
+// Not with a lock that a thread of its parent has.
+void look_in_child() {
+  if (held_locks.count != 0) [[unlikely]] {
+    part_from_area();
+  }
+  look();
 }
 
 // There is no other way to ask for it than to change it.
@@ -108,6 +128,11 @@ pid_t look_up_thread() {
   return known_thread;
 }
 
+pid_t look_up_lock_owner() {
+  return static_cast<pid_t>(static_cast<std::uint32_t>(syscall(SYS_gettid)) |
+                            lock_space.load(std::memory_order_relaxed));
+}
+
 const Process& this_process() {
   return process;
 }
@@ -116,12 +141,12 @@ void begin_threads() {
   static std::atomic<bool> done = false;
   if (!done.exchange(true)) {
     look();
-    pthread_atfork(nullptr, nullptr, look);
+    pthread_atfork(nullptr, nullptr, look_in_child);
   }
 }
 
 void begin_process() {
-  if (!whole.exchange(true)) {
+  if (!whole.load(std::memory_order_relaxed) && !whole.exchange(true)) {
     begin_threads();
     look();
     set_umask(umask_of_process());
@@ -129,7 +154,7 @@ void begin_process() {
 }
 
 void begin_child() {
-  look();
+  look_in_child();
 }
 
 mode_t this_umask() {
@@ -199,14 +224,11 @@ void forget_file_limit() {
 
 std::uint64_t process_start(pid_t id) {
   char text[1024];
-  if (read_stat(id, text, sizeof text) == 0 || is_dead(text)) {
+  if (read_stat(id, text, sizeof text) == 0 || has_ended(text)) {
     return 0;
   }
-  // The 20th word from the state on.
-  const char* at = text;
-  for (int i = 0; i < 20 && at != nullptr; ++i) {
-    at = std::strchr(at + (i == 0 ? 0 : 1), ' ');
-  }
+  constexpr int start = 20;
+  const char* at = word_at(text, start);
   return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
 }
 

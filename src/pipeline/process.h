@@ -57,6 +57,8 @@ inline pid_t lock_owner() {
   return static_cast<pid_t>(static_cast<std::uint32_t>(this_thread()) |
                             lock_space.load(std::memory_order_relaxed));
 }
+// The same where numbers may be those of a parent still, in a child that libc does not know of.
+pid_t look_up_lock_owner();
 enum class Locked : std::uint8_t { yes, already, no };
 Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patience);
 // Waits until nobody who lives has it; `patience` in milliseconds, 0 = for ever.

@@ -171,7 +171,7 @@ Result<Replayed> perform(const std::string& path, const ReplaySettings& settings
   // it.
   const auto bring_home = [](const Script* ended) {
     if (ended->staged != 0 && ended->stop != Script::going) {
-      recover_leftovers(false, true);
+      recover_leftovers(Leftovers::all);
     }
   };
   const std::unique_ptr<const Script, decltype(bring_home)> after_crew(script, bring_home);

@@ -227,6 +227,7 @@ Account account_of(Area& area, double seconds) {
           .unmanaged = area.unmanaged,
           .kept = {.writes = area.kept_writes, .bytes = area.kept_bytes, .flushes = area.kept_flushes},
           .fetched = {.pieces = area.fetches, .bytes = area.fetched_bytes},
+          .elsewhere = area.made_elsewhere,
           .small = {.files = area.pending_made, .bytes = area.pending_bytes, .removed = area.pending_dropped},
           .seconds = seconds};
 }
@@ -241,6 +242,10 @@ std::string done_text(const Account& account) {
   if (account.fetched.pieces > 0) {
     out += fmt::format("sluice: {} were fetched ahead in {}\n", human_size(account.fetched.bytes),
                        plural(account.fetched.pieces, "piece"));
+  }
+  if (account.elsewhere > 0) {
+    out += fmt::format("sluice: {} {} made elsewhere at first\n", plural(account.elsewhere, "file"),
+                       account.elsewhere == 1 ? "was" : "were");
   }
   if (const SmallAccount& small = account.small; small.files > 0) {
     out +=
@@ -338,6 +343,7 @@ Json account_json(const Account& account) {
       {"kept",
        {{"writes", account.kept.writes}, {"bytes", account.kept.bytes}, {"flushes", account.kept.flushes}}},
       {"fetched", {{"pieces", account.fetched.pieces}, {"bytes", account.fetched.bytes}}},
+      {"elsewhere", account.elsewhere},
       {"small",
        {{"files", account.small.files}, {"bytes", account.small.bytes}, {"removed", account.small.removed}}},
       {"seconds", account.seconds}};

@@ -64,6 +64,7 @@ struct Account {
   std::uint64_t unmanaged = 0;  // opens that passed no stage
   KeptAccount kept;
   FetchedAccount fetched;
+  std::uint64_t elsewhere = 0;  // files that were made there and brought home
   SmallAccount small;
   double seconds = 0;  // of the run
 };

@@ -501,6 +501,26 @@ Combined combine_pieces(const std::vector<std::vector<Piece>>& parts, std::uint6
   return out;
 }
 
+std::vector<Recovered> list_open_parts(Area& area) {
+  std::vector<Recovered> out;
+  const auto* parts = area.parts == 0 ? nullptr : area.at<AreaParts>(area.parts);
+  for (std::size_t i = 0; parts != nullptr && i < parts->parts.size(); ++i) {
+    const AreaPart& part = parts->parts[i];
+    if ((part.generation & 1) != 0 && part.whole < parts->wholes.size() && lives(part)) {
+      const AreaWhole& whole = parts->wholes[part.whole];
+      out.push_back({.outcome = Outcome::lives,
+                     .path = whole.path.data(),
+                     .put = "",
+                     .offset = 0,
+                     .bytes = whole.size,
+                     .why = fmt::format("process {} runs and has a part of it open; call this again when it "
+                                        "has ended",
+                                        part.process)});
+    }
+  }
+  return out;
+}
+
 std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When when, bool tell_all) {
   std::vector<Recovered> told;
   if (area.parts == 0) {

@@ -40,6 +40,9 @@ enum class When {
   left    // and there was no keeper for a while: only into files that nobody changed since, else beside them
 };
 
+// Files of which processes that live have parts open.
+std::vector<Recovered> list_open_parts(Area& area);
+
 // Those that could not be brought together, and with `tell_all` the others as well. `held` gives the
 // descriptor of a whole, by row and generation, or null; it is closed when the whole is together, before
 // anybody is told: a file that somebody has open for writing cannot be run.

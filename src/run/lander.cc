@@ -45,18 +45,7 @@ void block_signals() {
 // All that are not home. Nobody else frees them.
 std::vector<Pending*> pending_of(Area& area) {
   std::vector<Pending*> out;
-  hold_lock(area.pending_lock);
-  for (const std::atomic<std::uint32_t>& bucket : area.buckets()) {
-    // No chain is longer than there are files.
-    std::uint32_t steps = 0;
-    for (Pending* file = pending_at(area, bucket); file != nullptr && steps < (1U << 24);
-         file = pending_at(area, file->next), ++steps) {
-      if (file->state != Pending::home && file->state != Pending::unused) {
-        out.push_back(file);
-      }
-    }
-  }
-  let_go(area.pending_lock);
+  for_each_pending(area, [&](Pending& file) { out.push_back(&file); });
   return out;
 }
 
@@ -127,8 +116,22 @@ bool is_pending_left(Area& area) {
 std::vector<Recovered> list_pending(Area& area) {
   std::vector<Recovered> out;
   for (const Pending* file : pending_of(area)) {
-    out.push_back(about(*file));
-    out.back().why = "nobody has tried yet";
+    if (is_left(*file)) {
+      out.push_back(about(*file));
+      out.back().why = "nobody has tried yet";
+    }
+  }
+  return out;
+}
+
+std::vector<Recovered> list_open_pending(Area& area) {
+  std::vector<Recovered> out;
+  for (const Pending* file : pending_of(area)) {
+    if (!is_left(*file)) {
+      out.push_back(about(*file));
+      out.back().outcome = Outcome::lives;
+      out.back().why = fmt::format("process {} runs and has it open in memory", file->process);
+    }
   }
   return out;
 }
@@ -140,6 +143,12 @@ Lander::Lander(Area& area) : area_(area), most_folders_(folders_to_hold()) {
 void Lander::know(UniqueFd folder) {
   struct stat found {};
   const std::lock_guard guard(mutex_);
+  if (folders_.size() >= most_folders_ && refused_++ % (most_folders_ / 4 + 1) == 0) {
+    std::erase_if(folders_, [](const auto& one) {
+      struct stat known {};
+      return fstat(one.second.get(), &known) != 0 || known.st_nlink == 0;
+    });
+  }
   if (folder && fstat(folder.get(), &found) == 0 && folders_.size() < most_folders_) {
     folders_.try_emplace({.device = found.st_dev, .inode = found.st_ino}, std::move(folder));
   }
@@ -188,6 +197,7 @@ Recovered Lander::land_one(Pending& file, bool keep) {
     return out;
   }
   const PutDown put = put_down(area_, file, folder.fd.get());
+  file.refused = put.error;
   if (put.error != 0) {
     out.why = std::strerror(put.error);
     return out;

@@ -41,11 +41,14 @@ class Lander {
   std::size_t most_folders_;
   std::mutex mutex_;  // of what follows
   std::map<FolderId, UniqueFd> folders_;
+  std::size_t refused_ = 0;  // because there were too many
   std::map<std::uint32_t, UniqueFd> lent_;
 };
 
-// Whether any of an area is not home, and all that are not.
+// Whether any of an area is not home, and all that are not and that nobody has open.
 bool is_pending_left(Area& area);
 std::vector<Recovered> list_pending(Area& area);
+// Those that processes which live have not closed.
+std::vector<Recovered> list_open_pending(Area& area);
 
 }  // namespace sluice

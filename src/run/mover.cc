@@ -131,8 +131,10 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
   bool gone = false;
   const std::string found = ended ? find_link(move, gone) : "";
   out.path = found.empty() ? out.path : found;
+  // Who has it open for reading may still say something of it. When all of the run have ended, that is over.
+  const auto against = ended ? Lease::Against::writers : Lease::Against::everybody;
   std::optional<Naming> naming;  // while it lands, and until that is said
-  const auto moved = move_home(out.put, out.path, is_synced(move), move.arrival, [&] {
+  const auto moved = move_home(out.put, out.path, is_synced(move), against, move.arrival, [&] {
     naming.emplace(area, out.path, patience);
     return naming->good() && is_link_to(out.path.c_str(), out.put.c_str()) &&
            change(move, AreaMove::moving, AreaMove::landing);
@@ -145,7 +147,10 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
   move.arrival.inode = 0;  // what is at the path from now on is none of ours
   out.outcome = Recovered::Outcome::failed;
   if (!moved && moved.error().number == ENOENT && access(out.put.c_str(), F_OK) != 0 && errno == ENOENT) {
-    out.outcome = Recovered::Outcome::moved;  // it came home under another name
+    // It came home under another name, unless that link still leads to nothing.
+    const bool lost = !found.empty() && is_link_to(found.c_str(), out.put.c_str());
+    out.outcome = lost ? Recovered::Outcome::lost : Recovered::Outcome::moved;
+    out.why = lost ? "there is no such file any more" : "";
     end_move(area, move);
   } else if (!moved) {
     out.why = moved.error().text();

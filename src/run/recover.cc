@@ -161,6 +161,13 @@ Recovered to_file(Area& area, Buffer& buffer, Recovered out, int fd) {
   return out;
 }
 
+// What a file is called now, or what it was.
+std::string name_of(int fd, const std::string& before) {
+  std::error_code failed;
+  const auto now = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), failed);
+  return failed || now.native().ends_with(" (deleted)") ? before : now.native();
+}
+
 // What is kept back by processes that run, or by those that no longer do.
 std::vector<Buffer*> kept_in(Area& area, bool alive) {
   std::vector<Buffer*> out;
@@ -185,6 +192,21 @@ void tell_parted(Area& area, std::vector<Recovered>& out) {
                      .bytes = parts.wholes[i].size,
                      .why = "nobody has tried yet"});
     }
+  }
+}
+
+// What processes that run keep back, and see to.
+void tell_living(Area& area, std::vector<Recovered>& out) {
+  for (const Buffer* buffer : kept_in(area, true)) {
+    out.push_back({.outcome = Outcome::lives,
+                   .path = area.head_of(*buffer).path.data(),
+                   .put = "",
+                   .offset = buffer->base,
+                   .bytes = buffer->length,
+                   .why = fmt::format("process {} runs and writes them itself", buffer->process)});
+  }
+  for (auto& living : {list_open_pending(area), list_open_parts(area)}) {
+    out.insert(out.end(), living.begin(), living.end());
   }
 }
 
@@ -266,7 +288,11 @@ Recovered put_down(Area& area, Buffer& buffer, int fd) {
     return out;
   }
   if (!file) {
-    return to_beside(area, buffer, std::move(out), "the file is not there any more, or is another");
+    return to_beside(area, buffer, std::move(out),
+                     "the file is not there any more, is another, or may not be written");
+  }
+  if (fd < 0) {
+    out.path = name_of(file.get(), out.path);  // its folder may have another one
   }
   if (stamp_of(file.get(), good) == buffer.stamp && good) {
     return to_file(area, buffer, std::move(out), file.get());
@@ -286,7 +312,7 @@ std::string describe(const Recovered& one) {
     case Outcome::written:
       return fmt::format("wrote {}, which a program that ended had kept back", what);
     case Outcome::made:
-      return fmt::format("made {}, which a program that ended had left in memory", quote(one.path));
+      return fmt::format("made {}, which had been left in memory", quote(one.path));
     case Outcome::there:
       return fmt::format("{} are in the file already", what);
     case Outcome::beside:
@@ -300,12 +326,16 @@ std::string describe(const Recovered& one) {
     case Outcome::stays:
       return fmt::format("{} is not a link to its data any more, which stays in {}", quote(one.path),
                          quote(one.put));
+    case Outcome::lost:
+      return fmt::format("{} is lost{}{}: {}", one.bytes == 0 ? quote(one.path) : what,
+                         one.put.empty() ? "" : ", which was in ", one.put.empty() ? "" : quote(one.put),
+                         one.why);
     case Outcome::failed:
       break;
   }
   if (!one.put.empty()) {
-    return fmt::format("{} is still in {}: {}; `sluice recover` tries again", quote(one.path), quote(one.put),
-                       one.why);
+    return fmt::format("{} is still in {}: {}; `sluice recover` tries again, and forgets it with --give-up",
+                       quote(one.path), quote(one.put), one.why);
   }
   return fmt::format("{} could not be written: {}; they are kept, `sluice recover` tries again", what,
                      one.why);
@@ -336,7 +366,7 @@ std::vector<std::string> describe(const std::vector<Recovered>& all) {
 
 Json recovered_json(const Recovered& one) {
   constexpr std::array names = {"written", "made",  "there", "beside", "dropped",
-                                "moved",   "stays", "lives", "failed"};
+                                "moved",   "stays", "lives", "lost",   "failed"};
   return {{"outcome", names[static_cast<std::size_t>(one.outcome)]},
           {"path", one.path},
           {"put", one.put},
@@ -345,7 +375,9 @@ Json recovered_json(const Recovered& one) {
           {"why", one.why}};
 }
 
-std::vector<Recovered> recover_leftovers(bool look_only, bool wait) {
+std::vector<Recovered> recover_leftovers(Leftovers how) {
+  const bool look_only = how == Leftovers::looked_at;
+  const bool wait = how == Leftovers::all || how == Leftovers::given_up;
   std::vector<Recovered> out;
   for (const std::string& path : leftover_areas()) {
     const UniqueFd fd(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
@@ -367,6 +399,7 @@ std::vector<Recovered> recover_leftovers(bool look_only, bool wait) {
         munmap(memory, size);
         continue;  // who of its processes lives cannot be told from here
       }
+      const std::size_t before = out.size();
       if (!look_only) {
         area.over = 1;  // a program that lives keeps nothing back any more: nobody would look after it
       }
@@ -384,14 +417,6 @@ std::vector<Recovered> recover_leftovers(bool look_only, bool wait) {
           out.push_back(put_down(area, *buffer, -1));
           unlock_buffer(*buffer);
         }
-      }
-      for (const Buffer* buffer : look_only || wait ? kept_in(area, true) : std::vector<Buffer*>()) {
-        out.push_back({.outcome = Outcome::lives,
-                       .path = area.head_of(*buffer).path.data(),
-                       .put = "",
-                       .offset = buffer->base,
-                       .bytes = buffer->length,
-                       .why = fmt::format("process {} runs and writes them itself", buffer->process)});
       }
       for (const AreaMove& move : look_only ? area.all_moves() : std::span<AreaMove>()) {
         if (is_elsewhere(move) && !is_placed(move)) {
@@ -417,7 +442,19 @@ std::vector<Recovered> recover_leftovers(bool look_only, bool wait) {
           remove_own_folder(folder_of(one.put));
         }
       }
+      if (look_only || wait) {
+        tell_living(area, out);
+      }
+      const auto begin = out.begin() + static_cast<std::ptrdiff_t>(before);
+      const bool lives =
+          std::any_of(begin, out.end(), [](const Recovered& one) { return one.outcome == Outcome::lives; });
       needed = is_needed(area);
+      if (needed && !lives && how == Leftovers::given_up) {
+        std::for_each(begin, out.end(), [](Recovered& one) {
+          one.outcome = one.outcome == Outcome::failed ? Outcome::lost : one.outcome;
+        });
+        needed = false;
+      }
     }
     if (memory != MAP_FAILED) {
       munmap(memory, size);

@@ -11,7 +11,7 @@
 namespace sluice {
 
 struct Recovered {
-  enum class Outcome { written, made, there, beside, dropped, moved, stays, lives, failed };
+  enum class Outcome { written, made, there, beside, dropped, moved, stays, lives, lost, failed };
   Outcome outcome = Outcome::failed;
   std::string path;  // of the file
   std::string put;   // where the bytes are now, where that is another place
@@ -37,10 +37,15 @@ std::string describe(const Recovered& one);
 std::vector<std::string> describe(const std::vector<Recovered>& all);
 Json recovered_json(const Recovered& one);
 
+// How leftovers are treated.
+enum class Leftovers {
+  recovered,  // what another command is at is left to that
+  all,        // the same, and all of it is done in the end
+  given_up,   // the same, and what cannot be recovered is lost
+  looked_at,  // it is told what there is, as `failed`
+};
 // Areas of runs that are over, with something in them that no process will write any more: recovers it, and
-// removes those that nobody needs. With `look_only` it only tells what there is, as `failed`. With `wait` all
-// of it is done when this returns, also what another command is at. With either it tells, as `lives`, what a
-// process that runs keeps back.
-std::vector<Recovered> recover_leftovers(bool look_only = false, bool wait = false);
+// removes those that nobody needs. All but the first tell, as `lives`, what a process that runs keeps back.
+std::vector<Recovered> recover_leftovers(Leftovers how = Leftovers::recovered);
 
 }  // namespace sluice

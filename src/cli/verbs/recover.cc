@@ -16,7 +16,9 @@ constexpr Option option_dry_run = {.name = "dry-run",
                                    .letter = 'n',
                                    .type = OptionType::flag,
                                    .help = "tell what there is, and write nothing"};
-constexpr std::array rows = {&option_dry_run};
+constexpr Option option_give_up = {
+    .name = "give-up", .type = OptionType::flag, .help = "forget what cannot be recovered"};
+constexpr std::array rows = {&option_dry_run, &option_give_up};
 
 constexpr std::array examples = {
     Example{"sluice recover", "Write what programs that were killed had kept back."},
@@ -32,7 +34,13 @@ Status check_folder(const std::string& folder) {
 
 Result<Output> run(const Context& context) {
   const bool look_only = context.options.flag("dry-run");
-  std::vector<Recovered> all = recover_leftovers(look_only, !look_only);
+  const bool gives_up = context.options.flag("give-up");
+  if (look_only && gives_up) {
+    return bad_input("--dry-run and --give-up", "give one of them");
+  }
+  std::vector<Recovered> all = recover_leftovers(look_only  ? Leftovers::looked_at
+                                                 : gives_up ? Leftovers::given_up
+                                                            : Leftovers::all);
   for (const std::string& folder : context.options.operands()) {
     SLUICE_CHECK(check_folder(folder));
     for (Recovered& one : combine_logs(folder, look_only)) {
@@ -58,7 +66,8 @@ Result<Output> run(const Context& context) {
   out.json = {{"recovered", std::move(list)}};
   out.status = !look_only && std::any_of(all.begin(), all.end(),
                                          [](const Recovered& one) {
-                                           return one.outcome == Recovered::Outcome::failed;
+                                           return one.outcome == Recovered::Outcome::failed ||
+                                                  one.outcome == Recovered::Outcome::lost;
                                          })
                    ? 1
                    : 0;
@@ -88,7 +97,10 @@ extern const Verb verb_recover = {
         "A program that still runs writes by itself what it keeps back; that is said. A file of `rewrite` "
         "that "
         "it has open comes home when it has ended and this is called again.\n\n"
-        "Exit status: 1 where something could not be written; it is kept then.",
+        "What cannot be recovered, because somebody removed it where it was for instance, is kept and tried "
+        "again "
+        "by every command, until --give-up says that it is to be forgotten.\n\n"
+        "Exit status: 1 where something could not be written, which is kept then, or is lost.",
     .options = rows,
     .examples = examples,
     .run = run,

@@ -42,7 +42,7 @@ constexpr Option option_files = {.name = "files",
                                  .letter = 'f',
                                  .type = OptionType::text,
                                  .argument = "GLOB",
-                                 .help = "only files whose absolute path matches; may be given several times",
+                                 .help = "only files whose absolute path matches",
                                  .repeatable = true};
 constexpr Option option_plan = {.name = "plan",
                                 .type = OptionType::flag,
@@ -282,6 +282,9 @@ Result<Output> run(const Context& context) {
     globs.emplace_back("/**");
   }
   for (const std::string& glob : globs) {
+    if (glob.empty()) {
+      return bad_input("--files has no glob", "write one, such as 'out/**', or leave the option out");
+    }
     SLUICE_TRY(Glob files, Glob::parse(whole_glob(glob)));
     rules.push_back({.files = std::move(files), .stages = stages});
   }
@@ -357,7 +360,8 @@ Result<Output> run(const Context& context) {
   follow_run(context, changes);
   for (const Recovered& one : odd) {
     lacking = lacking || one.outcome == Recovered::Outcome::failed ||
-              one.outcome == Recovered::Outcome::beside || one.outcome == Recovered::Outcome::stays;
+              one.outcome == Recovered::Outcome::beside || one.outcome == Recovered::Outcome::stays ||
+              one.outcome == Recovered::Outcome::lost;
   }
   if (!ended) {
     return not_started(ended.error());
@@ -372,7 +376,8 @@ Result<Output> run(const Context& context) {
   }
   if (!context.options.flag("quiet")) {
     const bool counted = std::any_of(rules.begin(), rules.end(), [](const Stacked& rule) {
-      return std::find(rule.stages.begin(), rule.stages.end(), "stats") != rule.stages.end();
+      return std::any_of(rule.stages.begin(), rule.stages.end(),
+                         [](std::string_view stage) { return stage.substr(0, stage.find(':')) == "stats"; });
     });
     std::string text = done_text(account);
     if (counted) {

@@ -14,8 +14,10 @@
 
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
+#include "fronts/preload/pending.h"
 
 using sluice::preload::act;
+using sluice::preload::fails;
 using sluice::preload::File;
 using sluice::preload::files;
 using sluice::preload::is_keeping;
@@ -23,6 +25,7 @@ using sluice::preload::managed;
 using sluice::preload::most_descriptors;
 using sluice::preload::real;
 using sluice::preload::settle;
+using sluice::preload::settle_to_use;
 
 namespace {
 
@@ -170,9 +173,9 @@ SLUICE_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
     errno = EOPNOTSUPP;
     return -1;
   }
-  if (is_keeping()) {
-    settle(fd, SLUICE_SETTLE_POSITION);
-    settle(source, SLUICE_SETTLE_POSITION);
+  if (is_keeping() && (fails(settle_to_use(fd, SLUICE_SETTLE_POSITION)) ||
+                       fails(settle_to_use(source, SLUICE_SETTLE_POSITION)))) {
+    return -1;
   }
   return real.ioctl(fd, request, argument);
 }

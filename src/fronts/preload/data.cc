@@ -21,13 +21,14 @@ using sluice::preload::act;
 using sluice::preload::begin;
 using sluice::preload::by_name;
 using sluice::preload::change_names;
+using sluice::preload::fails;
 using sluice::preload::File;
 using sluice::preload::is_keeping;
 using sluice::preload::managed;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 using sluice::preload::real;
-using sluice::preload::settle;
+using sluice::preload::settle_to_use;
 using sluice::preload::wants_names;
 
 namespace {
@@ -222,8 +223,8 @@ SLUICE_ALIAS(ssize_t, preadv64, preadv, (int, const iovec*, int, off64_t));
 // With flags of its own a call goes straight on, unseen: no stage could keep to them.
 SLUICE_EXPORT ssize_t preadv2(int fd, const iovec* parts, int count, off_t offset, int flags) {
   const auto file = managed(fd, SLUICE_READ);
-  if (file && flags != 0) {
-    settle(fd, SLUICE_SETTLE_POSITION);
+  if (file && flags != 0 && fails(settle_to_use(fd, SLUICE_SETTLE_POSITION))) {
+    return -1;
   }
   return !file || flags != 0 || offset < -1 ? real.preadv2(fd, parts, count, offset, flags)
                                             : readv_as(*file, fd, parts, count, offset);
@@ -252,8 +253,8 @@ SLUICE_EXPORT ssize_t pwritev(int fd, const iovec* parts, int count, off_t offse
 SLUICE_ALIAS(ssize_t, pwritev64, pwritev, (int, const iovec*, int, off64_t));
 SLUICE_EXPORT ssize_t pwritev2(int fd, const iovec* parts, int count, off_t offset, int flags) {
   const auto file = managed(fd, SLUICE_WRITE);
-  if (file && flags != 0) {
-    settle(fd, SLUICE_SETTLE_POSITION);
+  if (file && flags != 0 && fails(settle_to_use(fd, SLUICE_SETTLE_POSITION))) {
+    return -1;
   }
   return !file || flags != 0 || offset < -1 ? real.pwritev2(fd, parts, count, offset, flags)
                                             : writev_as(*file, fd, parts, count, offset);
@@ -285,7 +286,9 @@ SLUICE_ALIAS(int, ftruncate64, ftruncate, (int, off64_t)) noexcept;
 
 // By name: no descriptor, but a file of ours all the same.
 SLUICE_EXPORT int truncate(const char* path, off_t size) noexcept {
-  put_down_name(AT_FDCWD, path);
+  if (fails(put_down_name(AT_FDCWD, path))) {
+    return -1;
+  }
   File* file = size < 0 ? nullptr : begin(AT_FDCWD, path, O_WRONLY);
   if (file == nullptr) {
     return by_name(AT_FDCWD, path, [&] { return real.truncate(path, size); });

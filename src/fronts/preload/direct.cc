@@ -33,6 +33,7 @@ using sluice::preload::before_fork;
 using sluice::preload::begin;
 using sluice::preload::by_name;
 using sluice::preload::elsewhere;
+using sluice::preload::fails;
 using sluice::preload::File;
 using sluice::preload::is_active;
 using sluice::preload::may_keep;
@@ -136,8 +137,7 @@ long open_plainly(const Argument (&of)[6]) {
     errno = saved;
   }
   const NameHold hold = NameHold::for_open(of[0], of[1], static_cast<int>(how->flags));
-  if (hold.is_taken()) {
-    errno = hold.error();
+  if (hold.refuses()) {
     return -1;
   }
   if (how->resolve == 0) {
@@ -159,7 +159,9 @@ long open_as_told(const Argument (&of)[6]) {
   if (told && (how->resolve & RESOLVE_IN_ROOT) != 0) {
     put_down_all();  // the same path leads elsewhere
   }
-  put_down_name(folder, told ? path : nullptr);
+  if (fails(put_down_name(folder, told ? path : nullptr))) {
+    return -1;
+  }
   File* file = told ? begin(folder, path, static_cast<int>(how->flags)) : nullptr;
   if (file == nullptr) {
     return told ? open_plainly(of) : plainly(SYS_openat2, of);

@@ -30,6 +30,14 @@ AreaMove* elsewhere(int folder, const char* path) {
   return out;
 }
 
+AreaMove* elsewhere_at(std::string_view data) {
+  Area* area = this_area();
+  AreaMove* move = area == nullptr || area->moves_live.load(std::memory_order_relaxed) == 0
+                       ? nullptr
+                       : move_with(*area, data);
+  return move != nullptr && is_elsewhere(*move) && !is_placed(*move) ? move : nullptr;
+}
+
 bool may_come_home(int folder, const char* path) {
   const Area* area = this_area();
   if (area == nullptr || area->moves_made.load(std::memory_order_relaxed) == 0 || path == nullptr) {

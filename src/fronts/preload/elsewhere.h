@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cerrno>
-#include <type_traits>
+#include <string_view>
 
 #include "pipeline/moves.h"
 
@@ -14,24 +14,25 @@ namespace sluice::preload {
 AreaMove* elsewhere(int folder, const char* path, bool& again);
 AreaMove* elsewhere(int folder, const char* path);
 
+// The same by where its data is.
+AreaMove* elsewhere_at(std::string_view data);
+
 // Whether a call by that path may have failed because a file that it leads to came home in the middle: the
 // kernel read its link before, and looked for its data afterwards.
 bool may_come_home(int folder, const char* path);
-// What such a call gives; again where that may be. Null or -1 say that it failed.
+// What such a call gives where it failed.
+template <class Result>
+inline constexpr Result failure = Result(-1);
+template <class Object>
+inline constexpr Object* failure<Object*> = nullptr;
+// What such a call gives; again where that may be.
 template <class Call>
 auto by_name(int folder, const char* path, Call call) {
   constexpr int most_tries = 4;
   const int saved = errno;
   auto out = call();
-  const auto failed = [&] {
-    if constexpr (std::is_pointer_v<decltype(out)>) {
-      return out == nullptr;
-    } else {
-      return out == -1;
-    }
-  };
-  for (int i = 1;
-       i < most_tries && failed() && (errno == ENOENT || errno == ELOOP) && may_come_home(folder, path);
+  for (int i = 1; i < most_tries && out == failure<decltype(out)> && (errno == ENOENT || errno == ELOOP) &&
+                  may_come_home(folder, path);
        ++i) {
     errno = saved;
     out = call();

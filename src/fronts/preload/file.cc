@@ -22,6 +22,7 @@
 #include "pipeline/line.h"
 #include "pipeline/pool.h"
 #include "stages/registry.h"
+#include "stages/smallfiles/standin.h"
 
 namespace sluice::preload {
 
@@ -559,6 +560,12 @@ int settle(int fd, int flags) {
   return file ? settle_file(*file, fd, flags) : 0;
 }
 
+int settle_to_use(int fd, int flags) {
+  const int error = settle(fd, flags);
+  struct stat found {};
+  return error != 0 && syscall(SYS_fstat, fd, &found) == 0 && is_standin(found) ? error : 0;
+}
+
 std::int64_t ask(int fd, int flags, void* data, std::size_t length) {
   const int saved = errno;
   const Held file = managed(fd, SLUICE_SETTLE);
@@ -575,9 +582,10 @@ void settle(std::uint64_t device, std::uint64_t inode, int flags) {
   });
 }
 
-void settle(int folder, const char* path, bool follow, int flags) {
-  put_down_name(folder, path);
+int settle(int folder, const char* path, bool follow, int flags) {
+  const int error = put_down_name(folder, path);
   settle_named(folder, path, follow, flags);
+  return error;
 }
 
 void settle_all(int flags) {
@@ -624,6 +632,12 @@ void start() {
   }
   Area& area = *this_area();
   area.processes.fetch_add(1);
+  if (area.moves != 0) {
+    begin_process();  // whose locks others can tell from their own
+    if (area.thread_execs != 0) {
+      let_go_of_inherited(area);
+    }
+  }
   const std::span<const AreaRule> rules = area.all_rules();
   std::size_t used = 0;
   for (std::size_t i = 0; i < rules.size() && i < most_rules; ++i) {

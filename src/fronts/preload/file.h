@@ -170,9 +170,12 @@ bool is_keeping();
 bool may_keep();
 // What is kept back of a file is written, as flags say (SLUICE_SETTLE_...). 0, or errno.
 int settle(int fd, int flags);
+// The same for who goes on with the descriptor: errno where that only stands in for a file in memory still.
+int settle_to_use(int fd, int flags);
 void settle(std::uint64_t device, std::uint64_t inode, int flags);
-// The same of the file that a path names; `follow` a link.
-void settle(int folder, const char* path, bool follow, int flags);
+// The same of the file that a path names; `follow` a link. Errno where it is in memory alone, and stays
+// there.
+int settle(int folder, const char* path, bool follow, int flags);
 void settle_all(int flags);
 // Before another program takes the place of this one: of the files that it does not get, and those it does.
 void settle_for_exec(bool only_inherited);

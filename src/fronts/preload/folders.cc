@@ -20,34 +20,40 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 #include "fronts/preload/elsewhere.h"
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/pending.h"
+#include "pipeline/area.h"
 #include "pipeline/process.h"
 
+using sluice::AreaMove;
 using sluice::is_memory;
 using sluice::preload::by_name;
 using sluice::preload::change_names;
+using sluice::preload::elsewhere;
+using sluice::preload::elsewhere_at;
+using sluice::preload::fails;
 using sluice::preload::is_keeping;
 using sluice::preload::may_keep;
+using sluice::preload::may_name_descriptor;
 using sluice::preload::NameHold;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 
 #define SLUICE_NAMED(result, name, parameters, arguments, throwing, folder, path) \
   SLUICE_EXPORT result name parameters throwing {                                 \
-    if (is_keeping()) [[unlikely]] {                                              \
-      put_down_name(folder, path);                                                \
+    if (is_keeping() && fails(put_down_name(folder, path))) [[unlikely]] {        \
+      return sluice::preload::failure<result>;                                    \
     }                                                                             \
     return by_name(folder, path, [&] { return SLUICE_NEXT(name) arguments; });    \
   }
 #define SLUICE_MAKES(result, name, parameters, arguments, throwing, folder, path) \
   SLUICE_EXPORT result name parameters throwing {                                 \
     const NameHold hold(folder, path, NameHold::Makes::anyway);                   \
-    if (hold.is_taken()) {                                                        \
-      errno = EEXIST;                                                             \
+    if (hold.refuses(EEXIST)) {                                                   \
       return -1;                                                                  \
     }                                                                             \
     return SLUICE_NEXT(name) arguments;                                           \
@@ -66,10 +72,6 @@ SLUICE_NAMED(int, eaccess, (const char* path, int mode), (path, mode), noexcept,
 SLUICE_NAMED(int, euidaccess, (const char* path, int mode), (path, mode), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, faccessat, (int folder, const char* path, int mode, int flags), (folder, path, mode, flags),
              noexcept, folder, path)
-SLUICE_NAMED(ssize_t, readlink, (const char* path, char* out, size_t size), (path, out, size), noexcept,
-             AT_FDCWD, path)
-SLUICE_NAMED(ssize_t, readlinkat, (int folder, const char* path, char* out, size_t size),
-             (folder, path, out, size), noexcept, folder, path)
 SLUICE_NAMED(ssize_t, getxattr, (const char* path, const char* name, void* out, size_t size),
              (path, name, out, size), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(ssize_t, lgetxattr, (const char* path, const char* name, void* out, size_t size),
@@ -90,8 +92,48 @@ SLUICE_NAMED(key_t, ftok, (const char* path, int number), (path, number), noexce
 SLUICE_NAMED(int, chdir, (const char* path), (path), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, inotify_add_watch, (int fd, const char* path, uint32_t mask), (fd, path, mask), noexcept,
              AT_FDCWD, path)
-SLUICE_NAMED(char*, realpath, (const char* path, char* out), (path, out), noexcept, AT_FDCWD, path)
-SLUICE_NAMED(char*, canonicalize_file_name, (const char* path), (path), noexcept, AT_FDCWD, path)
+
+// Links. One of ours is none to the program, and where it leads nobody is to know: who goes there by itself
+// changes what nobody brings home.
+SLUICE_EXPORT ssize_t readlinkat(int folder, const char* path, char* out, size_t size) noexcept {
+  if (is_keeping() && fails(put_down_name(folder, path))) [[unlikely]] {
+    return -1;
+  }
+  const AreaMove* own = elsewhere(folder, path);
+  const ssize_t length = own != nullptr && !is_placed(*own) ? 0 : by_name(folder, path, [&] {
+    return SLUICE_NEXT(readlinkat)(folder, path, out, size);
+  });
+  const AreaMove* move = length > 0 ? elsewhere_at({out, static_cast<size_t>(length)}) : nullptr;
+  if (move != nullptr && may_name_descriptor(path)) [[unlikely]] {
+    return static_cast<ssize_t>(std::string_view(move->path.data()).copy(out, size));
+  }
+  if (length == 0 || move != nullptr) [[unlikely]] {
+    errno = EINVAL;
+    return -1;
+  }
+  return length;
+}
+SLUICE_EXPORT ssize_t readlink(const char* path, char* out, size_t size) noexcept {
+  return readlinkat(AT_FDCWD, path, out, size);
+}
+SLUICE_EXPORT char* realpath(const char* path, char* out) noexcept {
+  if (is_keeping() && fails(put_down_name(AT_FDCWD, path))) [[unlikely]] {
+    return nullptr;
+  }
+  char* found = by_name(AT_FDCWD, path, [&] { return SLUICE_NEXT(realpath)(path, out); });
+  const AreaMove* move = found != nullptr ? elsewhere_at(found) : nullptr;
+  if (move == nullptr) [[likely]] {
+    return found;
+  }
+  if (out != nullptr) {
+    return std::strcpy(out, move->path.data());
+  }
+  free(found);
+  return strdup(move->path.data());
+}
+SLUICE_EXPORT char* canonicalize_file_name(const char* path) noexcept {
+  return realpath(path, nullptr);
+}
 
 // New names.
 SLUICE_MAKES(int, mkfifo, (const char* path, mode_t mode), (path, mode), noexcept, AT_FDCWD, path)
@@ -146,8 +188,7 @@ SLUICE_EXPORT int bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t size) noe
     std::memcpy(path, reinterpret_cast<const char*>(address) + before, size - before);
   }
   const NameHold hold(AT_FDCWD, path[0] == 0 ? nullptr : path, NameHold::Makes::anyway);
-  if (hold.is_taken()) {
-    errno = EADDRINUSE;
+  if (hold.refuses(EADDRINUSE)) {
     return -1;
   }
   return SLUICE_NEXT(bind)(fd, address, size);
@@ -156,8 +197,7 @@ SLUICE_EXPORT int bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t size) noe
 // Folders.
 SLUICE_EXPORT int mkdirat(int folder, const char* path, mode_t mode) noexcept {
   const NameHold hold(folder, path, NameHold::Makes::anyway);
-  if (hold.is_taken()) {
-    errno = EEXIST;
+  if (hold.refuses(EEXIST)) {
     return -1;
   }
   return change_names(SLUICE_MAKE_FOLDER, {folder, path}, {}, 0,
@@ -165,14 +205,14 @@ SLUICE_EXPORT int mkdirat(int folder, const char* path, mode_t mode) noexcept {
 }
 SLUICE_EXPORT int mkdir(const char* path, mode_t mode) noexcept {
   const NameHold hold(AT_FDCWD, path, NameHold::Makes::anyway);
-  if (hold.is_taken()) {
-    errno = EEXIST;
+  if (hold.refuses(EEXIST)) {
     return -1;
   }
   return change_names(SLUICE_MAKE_FOLDER, {AT_FDCWD, path}, {}, 0,
                       [&] { return SLUICE_NEXT(mkdir)(path, mode); });
 }
 SLUICE_EXPORT int rmdir(const char* path) noexcept {
+  const sluice::FolderHold hold(sluice::this_area());
   if (is_keeping()) [[unlikely]] {
     put_down_all();
   }

@@ -12,6 +12,7 @@
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/mappings.h"
+#include "fronts/preload/pending.h"
 
 namespace sluice::preload {
 namespace {
@@ -78,11 +79,12 @@ void hear_lifetime(int fd, int command, const void* argument, int result) {
 
 using sluice::preload::advise;
 using sluice::preload::advise_mappings;
+using sluice::preload::fails;
 using sluice::preload::forget_mappings;
 using sluice::preload::may_keep;
 using sluice::preload::of_memory;
 using sluice::preload::remember_mapping;
-using sluice::preload::settle;
+using sluice::preload::settle_to_use;
 
 SLUICE_EXPORT int posix_fadvise(int fd, off_t offset, off_t length, int advice) noexcept {
   const int error = SLUICE_NEXT(posix_fadvise)(fd, offset, length, advice);
@@ -118,8 +120,8 @@ SLUICE_EXPORT int posix_madvise(void* at, size_t length, int advice) noexcept {
 
 // Whoever has memory of a file reads and writes it unseen from now on: nothing of it is kept back.
 SLUICE_EXPORT void* mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) noexcept {
-  if (may_keep()) [[unlikely]] {
-    settle(fd, SLUICE_SETTLE_RETIRE);
+  if (may_keep() && fails(settle_to_use(fd, SLUICE_SETTLE_RETIRE))) [[unlikely]] {
+    return MAP_FAILED;
   }
   void* out = SLUICE_NEXT(mmap)(at, length, protection, flags, fd, offset);
   if (out != MAP_FAILED) {

@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 #include <utime.h>
 
@@ -28,6 +29,7 @@
 
 using sluice::Area;
 using sluice::AreaMove;
+using sluice::FolderHold;
 using sluice::Naming;
 using sluice::preload::ask;
 using sluice::preload::by_name;
@@ -35,14 +37,17 @@ using sluice::preload::change_names;
 using sluice::preload::describe_name;
 using sluice::preload::drop_name;
 using sluice::preload::elsewhere;
+using sluice::preload::fails;
 using sluice::preload::is_keeping;
 using sluice::preload::let_land;
 using sluice::preload::may_keep;
+using sluice::preload::may_keep_small;
 using sluice::preload::NameHold;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 using sluice::preload::settle;
 using sluice::preload::settle_all;
+using sluice::preload::settle_to_use;
 
 namespace {
 
@@ -67,17 +72,30 @@ int look_at(struct stat& found, Look look) {
   return sluice::look_at_whole(look, found.st_dev, found.st_ino, found.st_size);
 }
 
+// Whether it changed in the time that it takes to write a small file on the slowest storage; its clock may be
+// another.
+bool is_recent(const struct stat& found) {
+  constexpr time_t seconds = 60;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now.tv_sec - found.st_ctim.tv_sec < seconds;
+}
+
 // What is said of a file: again where something had been kept back. A link of ours is shown as the file that
 // it stands for, and what has no link yet as well.
 template <class Look>
 int looked(int folder, const char* path, struct stat* found, Look look_once) {
   const auto look = [&] { return look_at(*found, look_once); };
+  const bool kept = is_keeping();
   int out = look();
   if (out != 0 && errno == ENOENT && is_keeping()) {
     if (describe_name(folder, path, *found)) {
       return 0;
     }
-    put_down_name(folder, path);
+    const int error = put_down_name(folder, path);
+    if (error != 0 && describe_name(folder, path, *found, true)) {
+      return 0;
+    }
     out = look();
   }
   // By one of the kernel's own names for descriptors.
@@ -85,7 +103,10 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
     settle_all(SLUICE_SETTLE_SHARE);
     out = look();
   }
-  if (out == 0 && is_keeping() && S_ISREG(found->st_mode)) {
+  if (out == 0 && kept && S_ISREG(found->st_mode)) {
+    if (is_recent(*found)) {
+      put_down_name(folder, path);  // somebody may be in the middle of that
+    }
     settle(found->st_dev, found->st_ino, 0);
     out = look();
   }
@@ -124,13 +145,16 @@ bool is_folder(int folder, const char* path) {
 
 template <class Unlink>
 int unlinked_below(int folder, const char* path, bool removes_folders, Unlink unlink) {
+  const FolderHold hold(removes_folders ? sluice::this_area() : nullptr);
   if (is_keeping()) {
     if (removes_folders) {
       put_down_all();  // one with something in it stays
     } else if (drop_name(folder, path)) {
       return 0;
     }
-    settle(folder, path, false, 0);
+    if (fails(settle(folder, path, false, 0))) {
+      return -1;
+    }
   }
   char whole[sizeof(AreaMove::path)];
   if (!may_change(folder, path, whole)) {
@@ -184,26 +208,40 @@ bool is_same_file(const AreaMove* one, const AreaMove* other) {
 }
 
 template <class Rename>
-int renamed_below(int folder, const char* from, int other, const char* to, unsigned flags, Rename rename) {
+int renamed_below(int folder, const char* from, int other, const char* to, unsigned flags,
+                  Rename rename_once) {
+  const bool exchanged = (flags & RENAME_EXCHANGE) != 0;
+  const bool moves_folder =
+      may_keep_small() && (is_folder(folder, from) || (exchanged && is_folder(other, to)));
+  const FolderHold removal(moves_folder ? sluice::this_area() : nullptr);
   if (is_keeping()) {
-    settle(folder, from, false, 0);
-    settle(other, to, false, 0);
-    struct stat found {};
-    if (stat_by(folder, from, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode)) {
+    int error = settle(folder, from, false, 0);
+    if (const int second = settle(other, to, false, 0); exchanged && error == 0) {
+      error = second;
+    }
+    if (fails(error)) {
+      return -1;
+    }
+    if (moves_folder) {
       put_down_all();  // what is below it gets other paths
     }
   }
-  const NameHold hold(other, (flags & RENAME_EXCHANGE) == 0 ? to : nullptr, NameHold::Makes::anyway);
-  if (hold.is_taken() && (flags & RENAME_NOREPLACE) != 0) {
-    errno = EEXIST;
+  const NameHold hold(other, exchanged ? nullptr : to, NameHold::Makes::anyway);
+  if (((flags & RENAME_NOREPLACE) != 0 && hold.refuses(EEXIST)) || (moves_folder && hold.refuses(ENOTDIR))) {
     return -1;
   }
+  const auto rename = [&] {
+    const int out = rename_once();
+    if (out == 0 && hold.is_taken()) {
+      drop_name(other, to);  // this one has taken its place
+    }
+    return out;
+  };
   char old_path[sizeof(AreaMove::path)];
   char new_path[sizeof(AreaMove::path)];
   if (!may_change(folder, from, old_path) || !may_change(other, to, new_path)) {
     return rename();
   }
-  const bool exchanged = (flags & RENAME_EXCHANGE) != 0;
   if (is_folder(AT_FDCWD, old_path) || (exchanged && is_folder(AT_FDCWD, new_path))) {
     const Naming all(*sluice::this_area());
     const int out = rename();
@@ -248,50 +286,47 @@ int renamed(int folder, const char* from, int other, const char* to, unsigned fl
 }
 
 // A path that is not there, or empty, means the descriptor itself. libc's headers promise the compiler that
-// there is one, and programs do not keep to it.
-void settle_at(int folder, const char* path, int flags) {
+// there is one, and programs do not keep to it. 0, or errno where nothing can be done with it.
+int settle_at(int folder, const char* path, int flags) {
   asm("" : "+r"(path));
-  if (path == nullptr || (*path == 0 && (flags & AT_EMPTY_PATH) != 0)) {
-    settle(folder, 0);
-  } else {
-    settle(folder, path, follows(flags), 0);
-  }
+  return path == nullptr || (*path == 0 && (flags & AT_EMPTY_PATH) != 0)
+             ? settle_to_use(folder, 0)
+             : settle(folder, path, follows(flags), 0);
 }
 
 // Files that are in memory get what their folder gave when they were made: they are put down before it
 // changes.
-void settle_rights(int folder, const char* path, int flags) {
+int settle_rights(int folder, const char* path, int flags) {
   struct stat found {};
   if (stat_by(folder, path, &found, flags & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) == 0 &&
       S_ISDIR(found.st_mode)) {
     put_down_all();
   }
-  settle_at(folder, path, flags);
+  return settle_at(folder, path, flags);
 }
 
 // Who remembers what a folder gives looks again.
 void note_list(const char* name) {
   if (may_keep() && std::strncmp(name, "system.posix_acl_", 17) == 0) {
-    sluice::this_area()->folder_lists.fetch_add(1);
+    sluice::this_area()->folder_changes.fetch_add(1);
   }
 }
 
 // Another name of a file that is elsewhere is another link, to another name of its data.
 template <class Link>
 int linked_below(int folder, const char* from, int other, const char* to, int flags, Link link) {
-  if (is_keeping()) {
-    settle_at(folder, from, flags | AT_SYMLINK_NOFOLLOW);
+  if (is_keeping() && fails(settle_at(folder, from, flags | AT_SYMLINK_NOFOLLOW))) {
+    return -1;
   }
   const NameHold hold(other, to, NameHold::Makes::anyway);
-  if (hold.is_taken()) {
-    errno = EEXIST;
+  if (hold.refuses(EEXIST)) {
     return -1;
   }
   Area* area = sluice::this_area();
   AreaMove* first = elsewhere(folder, from);
   char whole[sizeof(AreaMove::path)];
   if (first == nullptr || !sluice::real_path(other, to, whole)) {
-    return link();
+    return by_name(folder, (flags & AT_SYMLINK_FOLLOW) != 0 ? from : nullptr, link);
   }
   char data[sizeof(AreaMove::data)];
   const int length = std::snprintf(data, sizeof data, "%s-%lu", first->data.data(),
@@ -325,11 +360,11 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
 
 }  // namespace
 
-// Something is done, and then what the program asked for.
+// Something is done, and where that could be, what the program asked for.
 #define SLUICE_BEFORE(result, name, parameters, arguments, throwing, ...) \
   SLUICE_EXPORT result name parameters throwing {                         \
-    if (is_keeping()) [[unlikely]] {                                      \
-      __VA_ARGS__;                                                        \
+    if (is_keeping() && fails(__VA_ARGS__)) [[unlikely]] {                \
+      return -1;                                                          \
     }                                                                     \
     return SLUICE_NEXT(name) arguments;                                   \
   }
@@ -337,8 +372,8 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
 // The same of a file that is named.
 #define SLUICE_BEFORE_NAMED(result, name, parameters, arguments, folder, path, ...) \
   SLUICE_EXPORT result name parameters noexcept {                                   \
-    if (is_keeping()) [[unlikely]] {                                                \
-      __VA_ARGS__;                                                                  \
+    if (is_keeping() && fails(__VA_ARGS__)) [[unlikely]] {                          \
+      return -1;                                                                    \
     }                                                                               \
     let_land(folder, path);                                                         \
     return by_name(folder, path, [&] { return SLUICE_NEXT(name) arguments; });      \
@@ -356,8 +391,8 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
 // An attribute is set or removed, which may be an access list.
 #define SLUICE_LISTS(function, parameters, arguments, folder, path, flags)                  \
   SLUICE_EXPORT int function parameters noexcept {                                          \
-    if (is_keeping()) [[unlikely]] {                                                        \
-      settle_rights(folder, path, flags);                                                   \
+    if (is_keeping() && fails(settle_rights(folder, path, flags))) [[unlikely]] {           \
+      return -1;                                                                            \
     }                                                                                       \
     let_land(folder, path);                                                                 \
     const int out = by_name(folder, path, [&] { return SLUICE_NEXT(function) arguments; }); \
@@ -400,8 +435,8 @@ SLUICE_ALIAS(int, __lxstat64, __lxstat, (int, const char*, struct stat64*)) noex
 SLUICE_ALIAS(int, __fxstatat64, __fxstatat, (int, int, const char*, struct stat64*, int)) noexcept;
 SLUICE_ALIAS(int, __fxstat64, __fxstat, (int, int, struct stat64*)) noexcept;
 SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, struct statx* out) noexcept {
-  if (is_keeping()) {
-    settle_at(folder, path, flags);
+  if (is_keeping() && fails(settle_at(folder, path, flags))) {
+    return -1;
   }
   dev_t device = 0;
   ino_t inode = 0;
@@ -458,7 +493,7 @@ SLUICE_EXPORT int unlinkat(int folder, const char* path, int flags) noexcept {
                   [&] { return SLUICE_NEXT(unlinkat)(folder, path, flags); });
 }
 SLUICE_EXPORT int remove(const char* path) noexcept {
-  return unlinked(AT_FDCWD, path, 0, is_keeping() && is_folder(AT_FDCWD, path),
+  return unlinked(AT_FDCWD, path, 0, may_keep_small() && is_folder(AT_FDCWD, path),
                   [&] { return SLUICE_NEXT(remove)(path); });
 }
 
@@ -482,10 +517,10 @@ SLUICE_BEFORE_NAMED(int, utimes, (const char* path, const timeval* times), (path
                     settle(AT_FDCWD, path, true, 0))
 SLUICE_BEFORE_NAMED(int, lutimes, (const char* path, const timeval* times), (path, times), AT_FDCWD, path,
                     settle(AT_FDCWD, path, false, 0))
-SLUICE_BEFORE(int, futimes, (int fd, const timeval* times), (fd, times), noexcept, settle(fd, 0))
+SLUICE_BEFORE(int, futimes, (int fd, const timeval* times), (fd, times), noexcept, settle_to_use(fd, 0))
 SLUICE_BEFORE_NAMED(int, futimesat, (int folder, const char* path, const timeval* times),
                     (folder, path, times), folder, path, settle_at(folder, path, 0))
-SLUICE_BEFORE(int, futimens, (int fd, const timespec* times), (fd, times), noexcept, settle(fd, 0))
+SLUICE_BEFORE(int, futimens, (int fd, const timespec* times), (fd, times), noexcept, settle_to_use(fd, 0))
 SLUICE_BEFORE_NAMED(int, utimensat, (int folder, const char* path, const timespec* times, int flags),
                     (folder, path, times, flags), folder, path, settle_at(folder, path, flags))
 SLUICE_LISTS(setxattr, (const char* path, const char* name, const void* value, size_t size, int flags),
@@ -506,9 +541,9 @@ SLUICE_EXPORT int flock(int fd, int operation) noexcept {
   return done ? 0 : SLUICE_NEXT(flock)(fd, operation);
 }
 SLUICE_BEFORE(int, lockf, (int fd, int command, off_t length), (fd, command, length), ,
-              settle(fd, SLUICE_SETTLE_LOCK))
+              settle_to_use(fd, SLUICE_SETTLE_LOCK))
 SLUICE_BEFORE(int, lockf64, (int fd, int command, off64_t length), (fd, command, length), ,
-              settle(fd, SLUICE_SETTLE_LOCK))
+              settle_to_use(fd, SLUICE_SETTLE_LOCK))
 
 // Others who read and write from now on; hints.cc has memory.
 SLUICE_RETIRES(int, aio_read, (aiocb * request), (request), noexcept,
@@ -534,7 +569,7 @@ SLUICE_RETIRES(int, sendmmsg, (int fd, mmsghdr* messages, unsigned count, int fl
                    : void())
 
 // To the device.
-SLUICE_BEFORE(void, sync, (), (), noexcept, settle_all(0), put_down_all())
-SLUICE_BEFORE(int, syncfs, (int fd), (fd), noexcept, settle_all(0), put_down_all())
+SLUICE_RETIRES(void, sync, (), (), noexcept, settle_all(0), put_down_all())
+SLUICE_RETIRES(int, syncfs, (int fd), (fd), noexcept, settle_all(0), put_down_all())
 SLUICE_BEFORE(int, sync_file_range, (int fd, off64_t offset, off64_t length, unsigned flags),
-              (fd, offset, length, flags), , settle(fd, 0))
+              (fd, offset, length, flags), , settle_to_use(fd, 0))

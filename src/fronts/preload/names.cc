@@ -22,6 +22,7 @@ using sluice::preload::act_open;
 using sluice::preload::begin;
 using sluice::preload::by_name;
 using sluice::preload::detach;
+using sluice::preload::fails;
 using sluice::preload::File;
 using sluice::preload::forget;
 using sluice::preload::hear_lifetime;
@@ -58,10 +59,11 @@ struct Opening {
 
 std::int64_t open_stream(void* context) {
   auto& self = *static_cast<Opening*>(context);
-  put_down_name(AT_FDCWD, self.path);
+  if (fails(put_down_name(AT_FDCWD, self.path))) {
+    return -1;
+  }
   const NameHold hold = NameHold::for_open(AT_FDCWD, self.path, std::max(self.flags, 0));
-  if (hold.is_taken()) {
-    errno = hold.error();
+  if (hold.refuses()) {
     return -1;
   }
   const char* data = placed_data(AT_FDCWD, self.path, self.flags);

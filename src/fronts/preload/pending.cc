@@ -30,13 +30,6 @@ Area* area_with_pending() {
   return area != nullptr && has_pending(*area) ? area : nullptr;
 }
 
-// The kernel's own names of descriptors lead to the stand-ins. Others of the kernel's names need nothing put
-// down.
-bool may_name_descriptor(const char* path) {
-  return std::strncmp(path, "/proc/", 6) == 0 ||
-         (std::strncmp(path, "/dev/", 5) == 0 && std::strncmp(path, "/dev/shm/", 9) != 0);
-}
-
 // Of the path before the slash; `folder` itself where there is none.
 bool look_at_folder(int folder, const char* path, const char* slash, struct stat& out) {
   if (slash == nullptr) {
@@ -120,9 +113,10 @@ int ask_keeper(Area& area, Pending& file) {
     const bool same = number_of(area, *found) == number;
     const bool waits = same && found->asked != 0;
     const bool lent = found->state == Pending::lent;
+    const int refused = found->refused;
     let_go(found->lock);
     if (!waits) {
-      return lent || !same ? 0 : EIO;
+      return lent || !same ? 0 : refused != 0 ? refused : EIO;
     }
   }
   return EIO;
@@ -199,6 +193,16 @@ bool is_link(int folder, const char* path) {
 
 }  // namespace
 
+bool may_name_descriptor(const char* path) {
+  return std::strncmp(path, "/proc/", 6) == 0 ||
+         (std::strncmp(path, "/dev/", 5) == 0 && std::strncmp(path, "/dev/shm/", 9) != 0);
+}
+
+bool may_keep_small() {
+  const Area* area = this_area();
+  return area != nullptr && area->keeps_small.load(std::memory_order_relaxed) != 0;
+}
+
 int put_down_name(int folder, const char* path) {
   Area* area = area_with_pending();
   if (area == nullptr || path == nullptr) [[likely]] {
@@ -229,10 +233,10 @@ int put_down_name(int folder, const char* path) {
     put_down_all();  // wherever it leads
   }
   errno = saved;
-  return error;
+  return error == ENOENT ? 0 : error;
 }
 
-bool describe_name(int folder, const char* path, struct stat& out) {
+bool describe_name(int folder, const char* path, struct stat& out, bool anyhow) {
   Area* area = area_with_pending();
   Pending* file = area == nullptr || path == nullptr || may_name_descriptor(path) || names_folder(path)
                       ? nullptr
@@ -240,7 +244,7 @@ bool describe_name(int folder, const char* path, struct stat& out) {
   if (file == nullptr) {
     return false;
   }
-  const bool told = file->invents && file->state != Pending::lent;
+  const bool told = (anyhow || file->invents) && file->state != Pending::lent;
   if (told) {
     describe(*area, *file, out);
   }
@@ -288,7 +292,7 @@ bool drop_name(int folder, const char* path) {
 
 NameHold::NameHold(int folder, const char* path, Makes makes) {
   Area* area = this_area();
-  if (area == nullptr || area->keeps_small.load(std::memory_order_relaxed) == 0 || path == nullptr) {
+  if (!may_keep_small() || path == nullptr) {
     return;
   }
   const int saved = errno;
@@ -312,9 +316,8 @@ NameHold::NameHold(int folder, const char* path, Makes makes) {
 }
 
 NameHold NameHold::for_open(int folder, const char* path, int flags) {
-  const Area* area = this_area();
-  const bool makes = area != nullptr && area->keeps_small.load(std::memory_order_relaxed) != 0 &&
-                     path != nullptr && (flags & (O_CREAT | O_PATH | O_DIRECTORY)) == O_CREAT;
+  const bool makes =
+      may_keep_small() && path != nullptr && (flags & (O_CREAT | O_PATH | O_DIRECTORY)) == O_CREAT;
   if (!makes || (flags & (O_EXCL | O_NOFOLLOW)) != 0) {
     return {folder, makes ? path : nullptr, makes_alone(flags) ? Makes::alone : Makes::or_opens};
   }
@@ -343,7 +346,7 @@ int open_through(int folder, const char* path, int flags) {
 
 int open_native(int folder, const char* path, int flags, mode_t mode) {
   const int saved = errno;
-  if (const int error = put_down_name(folder, path); error != 0 && error != ENOENT) {
+  if (const int error = put_down_name(folder, path); error != 0) {
     errno = makes_alone(flags) ? EEXIST : error;
     return -1;
   }
@@ -355,8 +358,7 @@ int open_native(int folder, const char* path, int flags, mode_t mode) {
     return real.openat(AT_FDCWD, data, flags, mode);
   }
   const NameHold hold = NameHold::for_open(folder, path, flags);
-  if (hold.is_taken()) {
-    errno = hold.error();
+  if (hold.refuses()) {
     return -1;
   }
   if (const int fd = open_through(folder, path, flags); fd >= 0 || errno != ENOENT) {

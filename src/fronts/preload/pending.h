@@ -14,10 +14,23 @@
 
 namespace sluice::preload {
 
-// The one that a path names, where it does. 0, or errno where it is still in memory.
+// For who cannot go on after an error: errno is that number, where it is not 0.
+inline bool fails(int error) {
+  errno = error != 0 ? error : errno;
+  return error != 0;
+}
+
+// Whether a path is one of the kernel's own names of descriptors, which lead to the stand-ins. Others of the
+// kernel's names need nothing put down.
+bool may_name_descriptor(const char* path);
+// Whether there may be any in this run.
+bool may_keep_small();
+// The one that a path names, where it does. 0, or errno where it is still in memory, although its folder is
+// there.
 int put_down_name(int folder, const char* path);
-// The same for who only wants to know what is said of it: true where that is told already.
-bool describe_name(int folder, const char* path, struct stat& out);
+// The same for who only wants to know what is said of it: true where that is told already. `anyhow` where it
+// cannot be put down.
+bool describe_name(int folder, const char* path, struct stat& out, bool anyhow = false);
 // All of them, before something that looks at a whole folder, or in ways that are not seen.
 void put_down_all();
 // The same of a file that is about to be removed: true where it is gone already.
@@ -38,9 +51,12 @@ class NameHold {
   NameHold(int folder, const char* path, Makes makes);
   // For an open with these flags, where that makes a file.
   static NameHold for_open(int folder, const char* path, int flags);
-  // Whether there is a file of that name in memory, which stays there: errno says why.
-  [[nodiscard]] bool is_taken() const { return error_ != 0 && error_ != ENOENT; }
-  [[nodiscard]] int error() const { return error_; }
+  // Whether there is a file of that name in memory, which stays there.
+  [[nodiscard]] bool is_taken() const { return error_ != 0; }
+  // The same for who cannot go on then: errno says why, or is that number.
+  [[nodiscard]] bool refuses(int number = 0) const {
+    return fails(is_taken() && number != 0 ? number : error_);
+  }
 
  private:
   std::optional<NameLock> lock_;

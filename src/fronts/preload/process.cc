@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "fronts/preload/elsewhere.h"
 #include "fronts/preload/export.h"
@@ -94,15 +95,44 @@ int run_closed(Run run) {
   }
   return error;
 }
+// The first thread may be in the middle of something.
+void note_exec() {
+  sluice::Area* area = sluice::this_area();
+  if (area != nullptr && syscall(SYS_gettid) != syscall(SYS_getpid)) {
+    area->thread_execs.fetch_add(1);
+  }
+}
+
 // The same of a call that does not return where all is well.
 template <class Exec>
 int exec_closed(int folder, const char* path, Exec exec) {
   before_exec();
+  note_exec();
   errno = run_closed([&] {
     by_name(folder, path, exec);
     return errno;
   });
   return -1;
+}
+
+// The path of a program that is looked for where there is none; null where it is.
+const char* path_in(const char* name) {
+  return name != nullptr && std::strchr(name, '/') != nullptr ? name : nullptr;
+}
+
+template <class Spawn>
+int spawned(const char* path, const posix_spawn_file_actions_t* actions, Spawn spawn) {
+  before_spawn(actions);
+  const int saved = errno;
+  const auto once = [&] {
+    errno = spawn();
+    return errno == 0 ? 0 : -1;
+  };
+  // What it is to do before must not be done twice.
+  const int error = run_closed(
+      [&] { return by_name(AT_FDCWD, actions == nullptr ? path : nullptr, once) == 0 ? 0 : errno; });
+  errno = saved;
+  return error;
 }
 
 void begin_own_child() {
@@ -185,10 +215,10 @@ SLUICE_EXPORT int execv(const char* path, char* const words[]) noexcept {
   return exec_closed(AT_FDCWD, path, [&] { return SLUICE_NEXT(execv)(path, words); });
 }
 SLUICE_EXPORT int execvp(const char* name, char* const words[]) noexcept {
-  return exec_closed(AT_FDCWD, nullptr, [&] { return SLUICE_NEXT(execvp)(name, words); });
+  return exec_closed(AT_FDCWD, path_in(name), [&] { return SLUICE_NEXT(execvp)(name, words); });
 }
 SLUICE_EXPORT int execvpe(const char* name, char* const words[], char* const environment[]) noexcept {
-  return exec_closed(AT_FDCWD, nullptr, [&] { return SLUICE_NEXT(execvpe)(name, words, environment); });
+  return exec_closed(AT_FDCWD, path_in(name), [&] { return SLUICE_NEXT(execvpe)(name, words, environment); });
 }
 SLUICE_EXPORT int fexecve(int fd, char* const words[], char* const environment[]) noexcept {
   return exec_closed(fd, nullptr, [&] { return SLUICE_NEXT(fexecve)(fd, words, environment); });
@@ -227,24 +257,15 @@ SLUICE_EXPORT int execle(const char* path, const char* first, ...) noexcept {
 SLUICE_EXPORT int posix_spawn(pid_t* id, const char* path, const posix_spawn_file_actions_t* actions,
                               const posix_spawnattr_t* attributes, char* const words[],
                               char* const environment[]) {
-  before_spawn(actions);
-  const int saved = errno;
-  const auto spawn = [&] {
-    errno = SLUICE_NEXT(posix_spawn)(id, path, actions, attributes, words, environment);
-    return errno == 0 ? 0 : -1;
-  };
-  // What it is to do before must not be done twice.
-  const int error = run_closed(
-      [&] { return by_name(AT_FDCWD, actions == nullptr ? path : nullptr, spawn) == 0 ? 0 : errno; });
-  errno = saved;
-  return error;
+  return spawned(path, actions,
+                 [&] { return SLUICE_NEXT(posix_spawn)(id, path, actions, attributes, words, environment); });
 }
 SLUICE_EXPORT int posix_spawnp(pid_t* id, const char* name, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const words[],
                                char* const environment[]) {
-  before_spawn(actions);
-  return run_closed(
-      [&] { return SLUICE_NEXT(posix_spawnp)(id, name, actions, attributes, words, environment); });
+  return spawned(path_in(name), actions, [&] {
+    return SLUICE_NEXT(posix_spawnp)(id, name, actions, attributes, words, environment);
+  });
 }
 SLUICE_EXPORT int system(const char* command) {
   before_spawn();

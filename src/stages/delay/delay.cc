@@ -22,7 +22,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
   Delay out;
   while (parameters.next()) {
     if (parameters.name == "time") {
-      if (!parameters.number(out.nanoseconds)) {
+      const bool bare =
+          !parameters.value.empty() && parameters.value.back() <= '9' && parameters.value != "0";
+      if (bare || !parameters.number(out.nanoseconds)) {
         return parameters.refuse("not a time; write 5ms, or 200us");
       }
     } else if (parameters.name == "operations") {

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -19,6 +20,7 @@ namespace sluice {
 namespace {
 
 constexpr int most_looks = 16;  // at a name that others give to one file after another
+constexpr int most_naps = 1000;
 
 std::atomic<unsigned> made = 0;
 
@@ -85,6 +87,7 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
     return nullptr;  // one may not write there: as without us
   }
   move->flags.fetch_or(AreaMove::linked);
+  area->made_elsewhere.fetch_add(1, std::memory_order_relaxed);
   activity.error = 0;
   activity.result = fd;
   return move;
@@ -105,6 +108,13 @@ bool open_elsewhere(AreaMove& move, void** file_state, sluice_activity& activity
       move.flags.fetch_and(~std::uint32_t{AreaMove::closed});
     }
     next->act(next, &there);
+    // It does not wait for who brings it home, and would not have to wait for a file.
+    for (int i = 0;
+         i < most_naps && there.result < 0 && there.error == EAGAIN && (there.flags & O_NONBLOCK) != 0; ++i) {
+      const timespec nap{.tv_sec = 0, .tv_nsec = 1000000};
+      syscall(SYS_nanosleep, &nap, nullptr);
+      next->act(next, &there);
+    }
   }
   // Whoever brings it home says so first, and then looks whether it is open; we the other way round.
   if (there.result >= 0 && !is_elsewhere(move)) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include "pipeline/parameters.h"
@@ -47,10 +48,16 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
     return parameters.refuse("it is missing; write rewrite:to=/FOLDER, where new files are to be made");
   }
   struct stat found {};
-  if (syscall(SYS_newfstatat, AT_FDCWD, out.folder.data(), &found, 0) != 0 || !S_ISDIR(found.st_mode)) {
-    parameters.name = "to";
-    parameters.value = out.folder.data();
+  parameters.name = "to";
+  parameters.value = out.folder.data();
+  if (syscall(SYS_newfstatat, AT_FDCWD, out.folder.data(), &found, 0) != 0) {
     return parameters.refuse("there is no such folder; make it first");
+  }
+  if (!S_ISDIR(found.st_mode)) {
+    return parameters.refuse("it is no folder");
+  }
+  if (syscall(SYS_faccessat2, AT_FDCWD, out.folder.data(), W_OK | X_OK, AT_EACCESS) != 0 && errno != ENOSYS) {
+    return parameters.refuse("no file can be made there; name a folder that you may write to");
   }
   *state = &out;
   return 0;

@@ -27,9 +27,10 @@ struct Known {
   std::atomic<std::uint64_t> print = 0;
   std::atomic<std::uint64_t> owners = 0;
   std::atomic<std::uint32_t> mode = 0;
-  std::atomic<std::uint32_t> lists = 0;  // times that access lists had been changed
-  std::atomic<std::int64_t> empty = 0;   // it was, since this change time; -1 = it was not
-  std::atomic<bool> local = false;       // only this machine changes it
+  std::atomic<std::uint32_t> changes =
+      0;                                // that there had been of any: another may have got its number since
+  std::atomic<std::int64_t> empty = 0;  // it was, since this change time; -1 = it was not
+  std::atomic<bool> local = false;      // only this machine changes it
 };
 std::array<Known, 64> all;
 
@@ -80,9 +81,9 @@ bool is_empty(const char* path, const struct stat& found) {
 
 bool is_good_folder(const Area& area, const char* path, const struct stat& found) {
   Known& known = row_of(found);
-  const std::uint32_t lists = area.folder_lists.load(std::memory_order_acquire);
+  const std::uint32_t changes = area.folder_changes.load(std::memory_order_acquire);
   if (is(known, found) && known.mode.load(relaxed) == found.st_mode &&
-      known.owners.load(relaxed) == owners_of(found) && known.lists.load(relaxed) == lists) {
+      known.owners.load(relaxed) == owners_of(found) && known.changes.load(relaxed) == changes) {
     return true;
   }
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -98,7 +99,7 @@ bool is_good_folder(const Area& area, const char* path, const struct stat& found
     known.device.store(found.st_dev);
     known.owners.store(owners_of(found));
     known.mode.store(found.st_mode);
-    known.lists.store(lists);
+    known.changes.store(changes);
     known.empty.store(0);
     int mount = -1;
     known.print.store(print_of(handle_of(fd, mount)));

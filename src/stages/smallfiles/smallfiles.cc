@@ -168,9 +168,11 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   Pending* file = open == nullptr ? nullptr
                                   : add_pending(area, folder, path, activity.mode & ~this_umask() & 07777,
                                                 activity.flags & ~(O_EXCL | O_NOFOLLOW));
-  // Whoever looks for it from now on finds it here; who was faster has made one in the folder.
-  if (file != nullptr && !is_absent(activity.path, parent, folder)) {
-    exists = errno == 0;
+  // Whoever looks for it from now on finds it here; who was faster has made one in the folder, or is about to
+  // remove that.
+  const bool removed = file != nullptr && is_folder_held(area);
+  if (file != nullptr && (removed || !is_absent(activity.path, parent, folder))) {
+    exists = !removed && errno == 0;
     end_pending(area, *file);
     let_go(file->lock);
     file = nullptr;
@@ -190,6 +192,7 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   file->user = user;
   file->changed = now();
   file->state.store(Pending::open, std::memory_order_release);
+  area.pending_made.fetch_add(1, relaxed);
   let_go(file->lock);
   open->lock = 0;
   open->process = this_process().id;
@@ -404,6 +407,10 @@ std::int64_t settle_pending(const Call& call) {
     return done(activity, 0);
   }
   const int number = become_real(call);
+  if (number != 0 && flags == SLUICE_SETTLE_STAT && is_memory(activity.data, sizeof(struct stat))) {
+    describe(call.area, call.file, *static_cast<struct stat*>(activity.data));
+    return done(activity, 1);
+  }
   return number != 0 ? failed(activity, number) : done(activity, 0);
 }
 
