@@ -33,8 +33,8 @@ std::string_view read_link(int folder, const char* path, char (&out)[sizeof(Area
   return {out, size <= 0 || size == sizeof out ? 0 : static_cast<std::size_t>(size)};
 }
 
-std::uint64_t bit_of(std::string_view path) {
-  return std::uint64_t{1} << (path_hash(path) % area_namings);
+std::uint32_t row_number(std::string_view path) {
+  return static_cast<std::uint32_t>(path_hash(path) % area_namings);
 }
 
 // Which folder a path is in, by whatever name that goes.
@@ -231,15 +231,15 @@ AreaMove* unpack_move(Area& area, const void* packed) {
 }
 
 Naming::Naming(Area& area, int patience) : area_(area) {
-  take(~std::uint64_t{0}, patience);
+  take(~std::uint64_t{0}, 0, patience);
 }
 
 Naming::Naming(Area& area, std::string_view path, int patience) : area_(area) {
-  take(bit_of(path), patience);
+  take(std::uint64_t{1} << row_number(path), row_number(path), patience);
 }
 
 Naming::Naming(Area& area, std::string_view path, std::string_view other) : area_(area) {
-  take(bit_of(path) | bit_of(other), 0);
+  take(std::uint64_t{1} << row_number(path) | std::uint64_t{1} << row_number(other), row_number(other), 0);
 }
 
 // A signal is heard by who waits, as long as there is nothing yet that its handler could want.
@@ -256,8 +256,9 @@ Locked Naming::take_row(AreaNaming& row, pid_t thread, int patience) {
   return out;
 }
 
-// In the order of the rows: two who want the same ones cannot wait for each other.
-void Naming::take(std::uint64_t wanted, int patience) {
+// In the order of the rows: two who want the same ones cannot wait for each other. What is about to be done
+// is noted in the row of the name that comes of it, which all take who look at that.
+void Naming::take(std::uint64_t wanted, std::uint32_t note, int patience) {
   const int saved = errno;
   const std::uint64_t all = ~std::uint64_t{0};
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
@@ -270,7 +271,7 @@ void Naming::take(std::uint64_t wanted, int patience) {
     good_ = take_row(rows[i], thread, patience) == Locked::yes;
     if (good_) {
       taken_ |= std::uint64_t{1} << i;
-      noted_ = &rows[i];
+      noted_ = i == note ? &rows[i] : noted_;
       finish(area_, rows[i]);
     }
   }

@@ -123,7 +123,7 @@ class Naming {
 
  private:
   Locked take_row(AreaNaming& row, pid_t thread, int patience);
-  void take(std::uint64_t wanted, int patience);
+  void take(std::uint64_t wanted, std::uint32_t note, int patience);
 
   Area& area_;
   std::uint64_t taken_ = 0;  // rows, a bit each

@@ -79,30 +79,33 @@ TEST_F(Moves, ARowThatIsAnotherFilesIsTold) {
   EXPECT_EQ(unpack_move(*area_, packed), nullptr);
 }
 
-TEST_F(Moves, WhoIsKilledWhileNamesChangeIsFinished) {
-  for (const bool renamed : {false, true}) {
-    AreaMove& from = make("from");
-    AreaMove& to = make("to");
+TEST_F(Moves, WhoIsKilledWhileNamesChangeIsFinishedForTheNewName) {
+  // Of several, so that either name may be the first to be locked.
+  for (int i = 0; i < 16; ++i) {
+    const bool renamed = i % 2 != 0;
+    const std::string old_name = "from" + std::to_string(i);
+    const std::string new_name = "to" + std::to_string(i);
+    AreaMove& from = make(old_name);
+    AreaMove& to = make(new_name);
     const pid_t child = fork();
     if (child == 0) {
-      Naming naming(*area_, path("from"), path("to"));
-      naming.intend(&from, &to, path("to"));
+      Naming naming(*area_, path(old_name), path(new_name));
+      naming.intend(&from, &to, path(new_name));
       if (renamed) {
-        fs::rename(path("from"), path("to"));
+        fs::rename(path(old_name), path(new_name));
       }
       _exit(0);
     }
     waitpid(child, nullptr, 0);
-    { const Naming next(*area_, path("to")); }
-    { const Naming next(*area_, path("from")); }
-    EXPECT_EQ(find("to"), renamed ? &from : &to);
-    EXPECT_EQ(find("from"), renamed ? nullptr : &from);
-    EXPECT_EQ(fs::exists(data("to")), !renamed);
+    { const Naming next(*area_, path(new_name)); }
+    EXPECT_EQ(find(new_name), renamed ? &from : &to);
+    EXPECT_EQ(find(old_name), renamed ? nullptr : &from);
+    EXPECT_EQ(fs::exists(data(new_name)), !renamed);
     for (AreaMove* move : {&from, &to}) {
       end_move(*area_, *move);
     }
-    fs::remove(path("from"));
-    fs::remove(path("to"));
+    fs::remove(path(old_name));
+    fs::remove(path(new_name));
   }
   EXPECT_EQ(area_->moves_live, 0U);
 }
