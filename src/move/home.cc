@@ -144,13 +144,39 @@ bool is_file(const std::string& path, const struct stat& file) {
   return lstat(path.c_str(), &found) == 0 && identity_of(found) == identity_of(file);
 }
 
-// A file takes the place of a link that is there: one that somebody removed meanwhile does not come back.
-bool replace_link(const std::string& file, const std::string& link) {
-  if (renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE) == 0) {
-    step("home: in its place, the link beside it");
-    return unlink(file.c_str()) == 0;
+bool exchange(const std::string& one, const std::string& other) {
+  return renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+// A file takes the place of a link to `data`: one that somebody removed meanwhile does not come back, and
+// what somebody put in its place stays there; ESTALE then.
+bool replace_link(const std::string& file, const std::string& link, const std::string& data) {
+  if (!exchange(file, link)) {
+    return errno == EINVAL && rename(file.c_str(), link.c_str()) == 0;
   }
-  return errno == EINVAL && rename(file.c_str(), link.c_str()) == 0;
+  step("home: in its place, the link beside it");
+  if (link_target(file) != data) {
+    exchange(file, link);
+    errno = ESTALE;
+    return false;
+  }
+  return unlink(file.c_str()) == 0;
+}
+
+// The link takes the place of a file that was put in its own. Not where somebody is about to write to that.
+bool restore_link(const std::string& data, const std::string& entry, const std::string& beside,
+                  const Lease& file) {
+  if (!file.undisturbed() || symlink(data.c_str(), beside.c_str()) != 0) {
+    return false;
+  }
+  const bool restored = exchange(beside, entry) || rename(beside.c_str(), entry.c_str()) == 0;
+  if (restored && !file.undisturbed()) {
+    exchange(beside, entry);  // it has come just now
+    unlink(beside.c_str());
+    return false;
+  }
+  unlink(beside.c_str());
+  return restored;
 }
 
 }  // namespace
@@ -263,7 +289,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
       return Moved::kept;
     }
     step("home: about to be renamed");
-    if (replace_link(data, entry)) {
+    if (replace_link(data, entry, data)) {
       return Moved::done;
     }
   }
@@ -312,12 +338,13 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   const bool ours = link_target(entry) == data && may_commit();
   // Another may have been put in its place, by who knows where it is. Who reads may say something of it, or
   // lock it, by its descriptor.
-  written = written || !is_file(data, there) ||
-            (ours && against == Lease::Against::everybody && !lease.close_to_readers());
-  if (ours && copied) {
-    const UniqueFd made_now(open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    copied = made_now ? copy_again(made_now.get()) : Status();
+  written =
+      written || !is_file(data, there) || (ours && against == Lease::Against::everybody && !lease.alone());
+  const UniqueFd made_now(open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (ours && copied && made_now) {
+    copied = copy_again(made_now.get());
   }
+  const Lease home(made_now.get(), Lease::Against::writers);  // who wants to write there waits
   step("home: copied");
   if (!copied || written || !ours) {
     unlink(temporary.c_str());
@@ -326,7 +353,11 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
     }
     return written ? Moved::busy : Moved::kept;
   }
-  if (!replace_link(temporary, entry)) {
+  if (!replace_link(temporary, entry, data)) {
+    if (errno == ESTALE) {
+      unlink(temporary.c_str());
+      return Moved::kept;
+    }
     auto failed = Errno().fail("cannot put it in its place");
     unlink(temporary.c_str());
     return failed;
@@ -335,13 +366,11 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   // Whoever looked the link up before, and waits for the lease now, will write to the old file: then that is
   // the file again.
   usleep(grace);
-  const bool alone = against == Lease::Against::everybody ? lease.untouched() : undisturbed();
-  if (!alone || !is_file(data, there)) {
-    const std::string again = fmt::format("{}-link", temporary);
-    if (symlink(data.c_str(), again.c_str()) == 0 && replace_link(again, entry)) {
+  if (!undisturbed() || !is_file(data, there)) {
+    if (restore_link(data, entry, temporary + "-link", home)) {
       return Moved::busy;
     }
-    return Errno().fail("it was opened while it was moved, and has two versions");
+    return fail("it was opened in both places while it was moved, and has two versions");
   }
   if (sync) {
     fsync(folder.get());

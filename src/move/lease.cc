@@ -112,12 +112,8 @@ bool Lease::undisturbed() const {
   return !held_ || fcntl(fd_, F_GETLEASE) != F_UNLCK;
 }
 
-bool Lease::close_to_readers() const {
-  return !held_ || fcntl(fd_, F_SETLEASE, F_WRLCK) == 0;
-}
-
-bool Lease::untouched() const {
-  return !held_ || fcntl(fd_, F_GETLEASE) == F_WRLCK;
+bool Lease::alone() const {
+  return !held_ || (fcntl(fd_, F_SETLEASE, F_WRLCK) == 0 && fcntl(fd_, F_SETLEASE, F_RDLCK) == 0);
 }
 
 Identity identity_of(const struct stat& about) {

@@ -41,10 +41,8 @@ class Lease {
   [[nodiscard]] bool held() const { return held_; }
   // Whether nobody has come for writing.
   [[nodiscard]] bool undisturbed() const;
-  // From now on who comes for reading waits as well. False where somebody has it open already.
-  [[nodiscard]] bool close_to_readers() const;
-  // Whether nobody has come at all since.
-  [[nodiscard]] bool untouched() const;
+  // Whether nobody else has it open at this moment.
+  [[nodiscard]] bool alone() const;
 
  private:
   int fd_;

@@ -119,8 +119,9 @@ struct Area {
   std::array<std::atomic<std::uint32_t>, 64> name_locks = {};  // pipeline/pending.h
   std::array<std::atomic<std::uint32_t>, 8> removers = {};     // pipeline/pending.h
   std::atomic<std::uint32_t> thread_execs = 0;                 // times that not the first thread did
-  std::atomic<std::uint32_t> keeps_small = 0;                  // 1 = files may be in memory alone
-  std::atomic<std::uint32_t> pending_live = 0;                 // files that are not home
+  std::atomic<std::uint32_t> folders_unheld = 0;  // 1 = the keeper does not have all of them open
+  std::atomic<std::uint32_t> keeps_small = 0;     // 1 = files may be in memory alone
+  std::atomic<std::uint32_t> pending_live = 0;    // files that are not home
   std::atomic<std::uint32_t> pending_passes = 0;
   std::atomic<std::uint32_t> pending_blocks = 0;
   std::atomic<std::uint32_t> pending_hurry = 0;   // the keeper is to put down what is closed, now

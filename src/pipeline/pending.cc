@@ -337,7 +337,8 @@ FolderHold::FolderHold(Area* area) {
 
 FolderHold::~FolderHold() {
   if (area_ != nullptr) {
-    area_->folder_changes.fetch_add(1);
+    // One that the keeper has open keeps its number.
+    area_->folder_changes.fetch_add(area_->folders_unheld.load() != 0 ? 1 : 0);
   }
   if (lock_ != nullptr) {
     let_go(*lock_);
@@ -346,17 +347,16 @@ FolderHold::~FolderHold() {
 
 bool is_folder_held(Area& area) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  return std::any_of(area.removers.begin(), area.removers.end(),
+                     [](const auto& lock) { return lock.load(std::memory_order_relaxed) != 0; });
+}
+
+void end_folder_holds(Area& area) {
   for (std::atomic<std::uint32_t>& lock : area.removers) {
-    if (lock.load(std::memory_order_relaxed) == 0) [[likely]] {
-      continue;
+    if (lock.load(std::memory_order_relaxed) != 0 && hold_lock(lock, soon) == Locked::yes) {
+      let_go(lock);
     }
-    const Locked locked = hold_lock(lock, soon);
-    if (locked != Locked::yes) {
-      return true;
-    }
-    let_go(lock);
   }
-  return false;
 }
 
 std::uint32_t number_of(Area& area, const Pending& file) {

@@ -114,8 +114,10 @@ class FolderHold {
   Area* area_ = nullptr;
   std::atomic<std::uint32_t>* lock_ = nullptr;
 };
-// Whether there is one. Not where it was of somebody who is dead.
+// Whether there is one.
 bool is_folder_held(Area& area);
+// Those of who is dead. It may wait for a moment.
+void end_folder_holds(Area& area);
 
 std::uint32_t number_of(Area& area, const Pending& file);
 // Null where there can be none of that number.

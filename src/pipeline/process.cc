@@ -32,6 +32,7 @@ constinit std::atomic<std::uint64_t> file_limit = 0;  // 0 = not looked up
 constexpr int spins = 200;
 constexpr long nap = 50000;                // nanoseconds
 constexpr int naps_for_stranger = 10000;   // until who may live or not has lost its lock
+constexpr int naps_until_asked = 200;      // whether it is still the program that took it
 constexpr std::uint32_t thread_bits = 22;  // of a thread's number
 constexpr std::uint32_t other_space = 1U << 31U;
 constexpr std::uint32_t spaces = 1U << 9U;
@@ -83,6 +84,32 @@ bool thread_lives(std::uint32_t thread) {
   }
   char text[1024];
   return read_stat(id, text, sizeof text) == 0 || !is_dead(text);
+}
+
+// Whether a process has the memory of the run. It has not where the first thread was in the middle of a call
+// when another one started a program that we are not in: that has its number, and gives nothing back.
+bool has_area(std::uint32_t thread) {
+  const Area* area = this_area();
+  const char* own = area == nullptr ? nullptr : std::strrchr(area->own_path.data(), '/');
+  char text[4096 + 64];
+  std::snprintf(text, sizeof text, "/proc/%u/maps", thread & ((1U << thread_bits) - 1));
+  const auto fd = own == nullptr || *own == 0
+                      ? -1
+                      : static_cast<int>(syscall(SYS_openat, AT_FDCWD, text, O_RDONLY | O_CLOEXEC));
+  if (fd < 0) {
+    return true;
+  }
+  std::size_t kept = 0;  // the end of the piece before
+  bool found = false;
+  for (long got = 0; !found && (got = syscall(SYS_read, fd, text + kept, 4096)) > 0;) {
+    const std::size_t size = kept + static_cast<std::size_t>(got);
+    text[size] = 0;
+    found = std::strstr(text, own) != nullptr;
+    kept = std::min<std::size_t>(size, 63);
+    std::memmove(text, text + size - kept, kept);
+  }
+  syscall(SYS_close, fd);
+  return found;
 }
 
 void look() {
@@ -188,7 +215,8 @@ Locked wait_for_lock(std::atomic<std::uint32_t>& lock, pid_t thread, int patienc
     const bool stranger = ((holder ^ self) >> thread_bits) != 0;
     naps = holder == before ? naps + 1 : 0;
     before = holder;
-    if (stranger ? naps > naps_for_stranger : !thread_lives(holder)) {
+    const bool long_ago = naps % naps_until_asked == naps_until_asked - 1;
+    if (stranger ? naps > naps_for_stranger : !thread_lives(holder) || (long_ago && !has_area(holder))) {
       lock.compare_exchange_strong(holder, 0);
       continue;
     }

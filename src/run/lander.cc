@@ -148,6 +148,10 @@ void Lander::know(UniqueFd folder) {
       struct stat known {};
       return fstat(one.second.get(), &known) != 0 || known.st_nlink == 0;
     });
+    area_.folder_changes.fetch_add(1);
+  }
+  if (folders_.size() >= most_folders_) {
+    area_.folders_unheld = 1;
   }
   if (folder && fstat(folder.get(), &found) == 0 && folders_.size() < most_folders_) {
     folders_.try_emplace({.device = found.st_dev, .inode = found.st_ino}, std::move(folder));

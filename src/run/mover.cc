@@ -149,7 +149,11 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
   if (!moved && moved.error().number == ENOENT && access(out.put.c_str(), F_OK) != 0 && errno == ENOENT) {
     // It came home under another name, unless that link still leads to nothing.
     const bool lost = !found.empty() && is_link_to(found.c_str(), out.put.c_str());
-    out.outcome = lost ? Recovered::Outcome::lost : Recovered::Outcome::moved;
+    struct stat home {};
+    const bool removed = ended && lstat(out.path.c_str(), &home) != 0 && errno == ENOENT;
+    out.outcome = lost      ? Recovered::Outcome::lost
+                  : removed ? Recovered::Outcome::dropped
+                            : Recovered::Outcome::moved;
     out.why = lost ? "there is no such file any more" : "";
     end_move(area, move);
   } else if (!moved) {

@@ -182,9 +182,6 @@ struct Truncation {
 
 }  // namespace
 
-// What libc does where a check of its own fails.
-extern "C" [[noreturn]] void __chk_fail();
-
 SLUICE_EXPORT ssize_t read(int fd, void* data, size_t length) {
   const auto file = managed(fd, SLUICE_READ);
   return !file ? real.read(fd, data, length) : read_as(*file, fd, data, length, SLUICE_AT_POSITION);

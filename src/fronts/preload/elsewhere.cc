@@ -35,7 +35,14 @@ AreaMove* elsewhere_at(std::string_view data) {
   AreaMove* move = area == nullptr || area->moves_live.load(std::memory_order_relaxed) == 0
                        ? nullptr
                        : move_with(*area, data);
-  return move != nullptr && is_elsewhere(*move) && !is_placed(*move) ? move : nullptr;
+  return move != nullptr && !is_placed(*move) ? move : nullptr;
+}
+
+bool may_be_data(const char* path) {
+  const Area* area = this_area();
+  const std::string_view text = path == nullptr ? "" : path;
+  return area != nullptr && area->moves_made.load(std::memory_order_relaxed) != 0 &&
+         text.substr(text.rfind('/') + 1).starts_with(data_prefix);
 }
 
 bool may_come_home(int folder, const char* path) {

@@ -14,8 +14,10 @@ namespace sluice::preload {
 AreaMove* elsewhere(int folder, const char* path, bool& again);
 AreaMove* elsewhere(int folder, const char* path);
 
-// The same by where its data is.
+// The same by where its data is, also while it comes home.
 AreaMove* elsewhere_at(std::string_view data);
+// Whether a path may be that of such data, by its name, now or before; false for none.
+bool may_be_data(const char* path);
 
 // Whether a call by that path may have failed because a file that it leads to came home in the middle: the
 // kernel read its link before, and looked for its data afterwards.

@@ -14,3 +14,6 @@
     static constinit std::atomic<void*> slot = nullptr; \
     return sluice::preload::next_function(slot, #name); \
   }()))
+
+// How libc ends a program that has less room than it says.
+extern "C" [[noreturn]] void __chk_fail();

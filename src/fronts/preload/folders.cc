@@ -5,6 +5,7 @@
 #include <fts.h>
 #include <ftw.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/ipc.h>
@@ -37,10 +38,11 @@ using sluice::preload::elsewhere;
 using sluice::preload::elsewhere_at;
 using sluice::preload::fails;
 using sluice::preload::is_keeping;
+using sluice::preload::may_be_data;
 using sluice::preload::may_keep;
-using sluice::preload::may_name_descriptor;
 using sluice::preload::NameHold;
 using sluice::preload::put_down_all;
+using sluice::preload::put_down_all_in;
 using sluice::preload::put_down_name;
 
 #define SLUICE_NAMED(result, name, parameters, arguments, throwing, folder, path) \
@@ -103,15 +105,13 @@ SLUICE_EXPORT ssize_t readlinkat(int folder, const char* path, char* out, size_t
   const ssize_t length = own != nullptr && !is_placed(*own) ? 0 : by_name(folder, path, [&] {
     return SLUICE_NEXT(readlinkat)(folder, path, out, size);
   });
-  const AreaMove* move = length > 0 ? elsewhere_at({out, static_cast<size_t>(length)}) : nullptr;
-  if (move != nullptr && may_name_descriptor(path)) [[unlikely]] {
-    return static_cast<ssize_t>(std::string_view(move->path.data()).copy(out, size));
-  }
-  if (length == 0 || move != nullptr) [[unlikely]] {
+  if (length == 0) [[unlikely]] {
     errno = EINVAL;
     return -1;
   }
-  return length;
+  // One of the kernel's names for descriptors, or a link that was made just now.
+  const AreaMove* move = length > 0 ? elsewhere_at({out, static_cast<size_t>(length)}) : nullptr;
+  return move == nullptr ? length : static_cast<ssize_t>(std::string_view(move->path.data()).copy(out, size));
 }
 SLUICE_EXPORT ssize_t readlink(const char* path, char* out, size_t size) noexcept {
   return readlinkat(AT_FDCWD, path, out, size);
@@ -120,8 +120,17 @@ SLUICE_EXPORT char* realpath(const char* path, char* out) noexcept {
   if (is_keeping() && fails(put_down_name(AT_FDCWD, path))) [[unlikely]] {
     return nullptr;
   }
-  char* found = by_name(AT_FDCWD, path, [&] { return SLUICE_NEXT(realpath)(path, out); });
-  const AreaMove* move = found != nullptr ? elsewhere_at(found) : nullptr;
+  constexpr int most_looks = 16;
+  char* found = nullptr;
+  const AreaMove* move = nullptr;
+  // It may come home in the middle.
+  for (int i = 0; i < most_looks && (i == 0 || may_be_data(found)) && move == nullptr; ++i) {
+    if (out == nullptr) {
+      free(found);
+    }
+    found = by_name(AT_FDCWD, path, [&] { return SLUICE_NEXT(realpath)(path, out); });
+    move = found != nullptr ? elsewhere_at(found) : nullptr;
+  }
   if (move == nullptr) [[likely]] {
     return found;
   }
@@ -133,6 +142,25 @@ SLUICE_EXPORT char* realpath(const char* path, char* out) noexcept {
 }
 SLUICE_EXPORT char* canonicalize_file_name(const char* path) noexcept {
   return realpath(path, nullptr);
+}
+// Fortified.
+SLUICE_EXPORT ssize_t __readlink_chk(const char* path, char* out, size_t size, size_t room) {
+  if (size > room) {
+    __chk_fail();
+  }
+  return readlink(path, out, size);
+}
+SLUICE_EXPORT ssize_t __readlinkat_chk(int folder, const char* path, char* out, size_t size, size_t room) {
+  if (size > room) {
+    __chk_fail();
+  }
+  return readlinkat(folder, path, out, size);
+}
+SLUICE_EXPORT char* __realpath_chk(const char* path, char* out, size_t room) {
+  if (room < PATH_MAX) {
+    __chk_fail();
+  }
+  return realpath(path, out);
 }
 
 // New names.
@@ -213,8 +241,8 @@ SLUICE_EXPORT int mkdir(const char* path, mode_t mode) noexcept {
 }
 SLUICE_EXPORT int rmdir(const char* path) noexcept {
   const sluice::FolderHold hold(sluice::this_area());
-  if (is_keeping()) [[unlikely]] {
-    put_down_all();
+  if (is_keeping() && fails(put_down_all_in(AT_FDCWD, path))) [[unlikely]] {
+    return -1;
   }
   return change_names(SLUICE_REMOVE, {AT_FDCWD, path}, {}, AT_REMOVEDIR,
                       [&] { return SLUICE_NEXT(rmdir)(path); });

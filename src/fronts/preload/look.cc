@@ -44,6 +44,7 @@ using sluice::preload::may_keep;
 using sluice::preload::may_keep_small;
 using sluice::preload::NameHold;
 using sluice::preload::put_down_all;
+using sluice::preload::put_down_all_in;
 using sluice::preload::put_down_name;
 using sluice::preload::settle;
 using sluice::preload::settle_all;
@@ -70,6 +71,31 @@ bool may_change(int folder, const char* path, char (&out)[sizeof(AreaMove::path)
 template <class Look>
 int look_at(struct stat& found, Look look) {
   return sluice::look_at_whole(look, found.st_dev, found.st_ino, found.st_size);
+}
+
+struct statx as_statx(const struct stat& found) {
+  const auto time = [](const timespec& when) {
+    struct statx_timestamp out {};
+    out.tv_sec = when.tv_sec;
+    out.tv_nsec = static_cast<std::uint32_t>(when.tv_nsec);
+    return out;
+  };
+  struct statx out {};
+  out.stx_mask = STATX_BASIC_STATS;
+  out.stx_blksize = static_cast<std::uint32_t>(found.st_blksize);
+  out.stx_nlink = static_cast<std::uint32_t>(found.st_nlink);
+  out.stx_uid = found.st_uid;
+  out.stx_gid = found.st_gid;
+  out.stx_mode = static_cast<std::uint16_t>(found.st_mode);
+  out.stx_ino = found.st_ino;
+  out.stx_size = static_cast<std::uint64_t>(found.st_size);
+  out.stx_blocks = static_cast<std::uint64_t>(found.st_blocks);
+  out.stx_atime = time(found.st_atim);
+  out.stx_mtime = time(found.st_mtim);
+  out.stx_ctime = time(found.st_ctim);
+  out.stx_dev_major = major(found.st_dev);
+  out.stx_dev_minor = minor(found.st_dev);
+  return out;
 }
 
 // Whether it changed in the time that it takes to write a small file on the slowest storage; its clock may be
@@ -147,10 +173,8 @@ template <class Unlink>
 int unlinked_below(int folder, const char* path, bool removes_folders, Unlink unlink) {
   const FolderHold hold(removes_folders ? sluice::this_area() : nullptr);
   if (is_keeping()) {
-    if (removes_folders) {
-      put_down_all();  // one with something in it stays
-    } else if (drop_name(folder, path)) {
-      return 0;
+    if (removes_folders ? fails(put_down_all_in(folder, path)) : drop_name(folder, path)) {
+      return removes_folders ? -1 : 0;
     }
     if (fails(settle(folder, path, false, 0))) {
       return -1;
@@ -222,8 +246,8 @@ int renamed_below(int folder, const char* from, int other, const char* to, unsig
     if (fails(error)) {
       return -1;
     }
-    if (moves_folder) {
-      put_down_all();  // what is below it gets other paths
+    if (moves_folder && fails(put_down_all_in(other, to))) {  // what is below it gets other paths
+      return -1;
     }
   }
   const NameHold hold(other, exchanged ? nullptr : to, NameHold::Makes::anyway);
@@ -324,9 +348,18 @@ int linked_below(int folder, const char* from, int other, const char* to, int fl
   }
   Area* area = sluice::this_area();
   AreaMove* first = elsewhere(folder, from);
-  char whole[sizeof(AreaMove::path)];
-  if (first == nullptr || !sluice::real_path(other, to, whole)) {
+  char whole[sizeof(AreaMove::path)] = "";
+  if (first == nullptr) {
     return by_name(folder, (flags & AT_SYMLINK_FOLLOW) != 0 ? from : nullptr, link);
+  }
+  if (!sluice::real_path(other, to, whole)) {
+    // It cannot be, or its path is longer than we can note: another name of our link is of no use.
+    const int out = link();
+    if (out == 0) {
+      syscall(SYS_unlinkat, other, to, 0);
+      errno = EXDEV;
+    }
+    return -1;
   }
   char data[sizeof(AreaMove::data)];
   const int length = std::snprintf(data, sizeof data, "%s-%lu", first->data.data(),
@@ -339,10 +372,10 @@ int linked_below(int folder, const char* from, int other, const char* to, int fl
     errno = EXDEV;
     return -1;
   }
-  second->flags = AreaMove::closed | (first->flags & AreaMove::synced);
+  second->flags = first->flags & AreaMove::synced;
   second->state.store(AreaMove::there);
   if (syscall(SYS_linkat, AT_FDCWD, first->data.data(), AT_FDCWD, data, 0) == 0 && link_to(*area, *second)) {
-    second->flags.fetch_or(AreaMove::linked);
+    second->flags.fetch_or(AreaMove::linked | AreaMove::closed);
     return 0;
   }
   const int saved = errno;
@@ -435,7 +468,13 @@ SLUICE_ALIAS(int, __lxstat64, __lxstat, (int, const char*, struct stat64*)) noex
 SLUICE_ALIAS(int, __fxstatat64, __fxstatat, (int, int, const char*, struct stat64*, int)) noexcept;
 SLUICE_ALIAS(int, __fxstat64, __fxstat, (int, int, struct stat64*)) noexcept;
 SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, struct statx* out) noexcept {
-  if (is_keeping() && fails(settle_at(folder, path, flags))) {
+  if (const int error = is_keeping() ? settle_at(folder, path, flags) : 0; error != 0) {
+    struct stat kept {};
+    if (describe_name(folder, path, kept, true)) {
+      *out = as_statx(kept);
+      return 0;
+    }
+    errno = error;
     return -1;
   }
   dev_t device = 0;

@@ -30,6 +30,13 @@ Area* area_with_pending() {
   return area != nullptr && has_pending(*area) ? area : nullptr;
 }
 
+// The kernel's own names of descriptors lead to the stand-ins. Others of the kernel's names need nothing put
+// down.
+bool may_name_descriptor(const char* path) {
+  return std::strncmp(path, "/proc/", 6) == 0 ||
+         (std::strncmp(path, "/dev/", 5) == 0 && std::strncmp(path, "/dev/shm/", 9) != 0);
+}
+
 // Of the path before the slash; `folder` itself where there is none.
 bool look_at_folder(int folder, const char* path, const char* slash, struct stat& out) {
   if (slash == nullptr) {
@@ -193,11 +200,6 @@ bool is_link(int folder, const char* path) {
 
 }  // namespace
 
-bool may_name_descriptor(const char* path) {
-  return std::strncmp(path, "/proc/", 6) == 0 ||
-         (std::strncmp(path, "/dev/", 5) == 0 && std::strncmp(path, "/dev/shm/", 9) != 0);
-}
-
 bool may_keep_small() {
   const Area* area = this_area();
   return area != nullptr && area->keeps_small.load(std::memory_order_relaxed) != 0;
@@ -252,11 +254,15 @@ bool describe_name(int folder, const char* path, struct stat& out, bool anyhow) 
   return told;
 }
 
-void put_down_all() {
+namespace {
+
+// Whether all could be.
+bool put_down_whole() {
   Area* area = area_with_pending();
   if (area == nullptr) [[likely]] {
-    return;
+    return true;
   }
+  bool good = true;
   const int saved = errno;
   const std::uint32_t pass = new_pass(*area);
   for (std::uint32_t bucket = 0; bucket < pending_buckets; ++bucket) {
@@ -264,10 +270,34 @@ void put_down_all() {
       continue;
     }
     while (Pending* file = take_pending(*area, bucket, pass)) {
-      put_down_one(*area, *file);
+      good = put_down_one(*area, *file) == 0 && good;
     }
   }
   errno = saved;
+  return good;
+}
+
+}  // namespace
+
+void put_down_all() {
+  put_down_whole();
+}
+
+int put_down_all_in(int folder, const char* path) {
+  if (put_down_whole()) [[likely]] {
+    return 0;
+  }
+  const int saved = errno;
+  struct stat found {};
+  bool keeps = false;
+  if (path != nullptr && syscall(SYS_newfstatat, folder, path, &found, AT_SYMLINK_NOFOLLOW) == 0) {
+    for_each_pending(*this_area(), [&](const Pending& file) {
+      keeps =
+          keeps || (file.device == found.st_dev && file.inode == found.st_ino && file.state != Pending::lent);
+    });
+  }
+  errno = saved;
+  return keeps ? ENOTEMPTY : 0;
 }
 
 bool drop_name(int folder, const char* path) {

@@ -20,9 +20,6 @@ inline bool fails(int error) {
   return error != 0;
 }
 
-// Whether a path is one of the kernel's own names of descriptors, which lead to the stand-ins. Others of the
-// kernel's names need nothing put down.
-bool may_name_descriptor(const char* path);
 // Whether there may be any in this run.
 bool may_keep_small();
 // The one that a path names, where it does. 0, or errno where it is still in memory, although its folder is
@@ -33,6 +30,8 @@ int put_down_name(int folder, const char* path);
 bool describe_name(int folder, const char* path, struct stat& out, bool anyhow = false);
 // All of them, before something that looks at a whole folder, or in ways that are not seen.
 void put_down_all();
+// The same before a folder is removed or replaced: ENOTEMPTY where one of its files is still in memory.
+int put_down_all_in(int folder, const char* path);
 // The same of a file that is about to be removed: true where it is gone already.
 bool drop_name(int folder, const char* path);
 // Whether an open fails where there is something of that name.

@@ -92,6 +92,10 @@ struct Open {
 };
 Pool<Open, 4096> opens;
 
+// How often somebody was just removing a folder; after so many times it may be dead.
+constinit std::atomic<std::uint32_t> seen_held = 0;
+constexpr std::uint32_t held_until_asked = 64;
+
 // As the kernel stamps files.
 std::int64_t now() {
   return nanoseconds_of(CLOCK_REALTIME_COARSE);
@@ -157,6 +161,12 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   }
   const auto user = static_cast<uid_t>(syscall(SYS_geteuid));
   if (user != area.user || static_cast<gid_t>(syscall(SYS_getegid)) != area.group) {
+    return nullptr;
+  }
+  if (is_folder_held(area)) {
+    if (seen_held.fetch_add(1, relaxed) % held_until_asked == held_until_asked - 1) {
+      end_folder_holds(area);
+    }
     return nullptr;
   }
   const NameLock name(area, folder, path.substr(slash + 1));
