@@ -165,15 +165,17 @@ bool replace_link(const std::string& file, const std::string& link, const std::s
 
 // The link takes the place of a file that was put in its own. Not where somebody is about to write to that.
 bool restore_link(const std::string& data, const std::string& entry, const std::string& beside,
-                  const Lease& file) {
-  if (!file.undisturbed() || symlink(data.c_str(), beside.c_str()) != 0) {
+                  const struct stat& file, const Lease& lease) {
+  if (!lease.undisturbed() || symlink(data.c_str(), beside.c_str()) != 0) {
     return false;
   }
-  const bool restored = exchange(beside, entry) || rename(beside.c_str(), entry.c_str()) == 0;
-  if (restored && !file.undisturbed()) {
-    exchange(beside, entry);  // it has come just now
-    unlink(beside.c_str());
-    return false;
+  bool restored = exchange(beside, entry);
+  // That has come just now, or is another's.
+  if (restored && (!lease.undisturbed() || !is_file(beside, file))) {
+    exchange(beside, entry);
+    restored = false;
+  } else if (!restored) {
+    restored = errno == EINVAL && rename(beside.c_str(), entry.c_str()) == 0;
   }
   unlink(beside.c_str());
   return restored;
@@ -242,7 +244,14 @@ Moved end_landing(const std::string& data, const std::string& link, const Landin
   }
   if (landing.temporary != 0) {
     const std::string name = link.substr(link.rfind('/') + 1);
-    remove_temporary(folder_of(link) + "/" + aside_name(name, landing.temporary), data);
+    const std::string temporary = folder_of(link) + "/" + aside_name(name, landing.temporary);
+    struct stat aside {};
+    // Somebody had put that in the link's place.
+    if (lstat(temporary.c_str(), &aside) == 0 && S_ISREG(aside.st_mode) && exchange(temporary, link)) {
+      unlink(temporary.c_str());
+      return Moved::kept;
+    }
+    remove_temporary(temporary, data);
   }
   struct stat left {};
   if (lstat(data.c_str(), &left) != 0) {
@@ -340,7 +349,8 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   // lock it, by its descriptor.
   written =
       written || !is_file(data, there) || (ours && against == Lease::Against::everybody && !lease.alone());
-  const UniqueFd made_now(open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd made_named(open(temporary.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd made_now = made_named ? open_again(made_named.get(), O_RDONLY) : UniqueFd();
   if (ours && copied && made_now) {
     copied = copy_again(made_now.get());
   }
@@ -367,10 +377,13 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   // the file again.
   usleep(grace);
   if (!undisturbed() || !is_file(data, there)) {
-    if (restore_link(data, entry, temporary + "-link", home)) {
+    if (restore_link(data, entry, temporary + "-link", made, home)) {
       return Moved::busy;
     }
     return fail("it was opened in both places while it was moved, and has two versions");
+  }
+  if (made_now && !copy_again(made_now.get())) {
+    return fail("what was said of it while it was moved cannot be said of it at home");
   }
   if (sync) {
     fsync(folder.get());

@@ -91,8 +91,14 @@ bool thread_lives(std::uint32_t thread) {
 bool has_area(std::uint32_t thread) {
   const Area* area = this_area();
   const char* own = area == nullptr ? nullptr : std::strrchr(area->own_path.data(), '/');
+  const std::uint32_t id = thread & ((1U << thread_bits) - 1);
   char text[4096 + 64];
-  std::snprintf(text, sizeof text, "/proc/%u/maps", thread & ((1U << thread_bits) - 1));
+  // The keeper has it from before it got its name.
+  std::snprintf(text, sizeof text, "/proc/%d/task/%u", area == nullptr ? 0 : area->keeper, id);
+  if (syscall(SYS_faccessat, AT_FDCWD, text, F_OK) == 0) {
+    return true;
+  }
+  std::snprintf(text, sizeof text, "/proc/%u/maps", id);
   const auto fd = own == nullptr || *own == 0
                       ? -1
                       : static_cast<int>(syscall(SYS_openat, AT_FDCWD, text, O_RDONLY | O_CLOEXEC));
@@ -101,7 +107,8 @@ bool has_area(std::uint32_t thread) {
   }
   std::size_t kept = 0;  // the end of the piece before
   bool found = false;
-  for (long got = 0; !found && (got = syscall(SYS_read, fd, text + kept, 4096)) > 0;) {
+  long got = 0;
+  while (!found && (got = syscall(SYS_read, fd, text + kept, 4096)) > 0) {
     const std::size_t size = kept + static_cast<std::size_t>(got);
     text[size] = 0;
     found = std::strstr(text, own) != nullptr;
@@ -109,7 +116,7 @@ bool has_area(std::uint32_t thread) {
     std::memmove(text, text + size - kept, kept);
   }
   syscall(SYS_close, fd);
-  return found;
+  return found || got < 0;
 }
 
 void look() {

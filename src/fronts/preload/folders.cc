@@ -111,7 +111,15 @@ SLUICE_EXPORT ssize_t readlinkat(int folder, const char* path, char* out, size_t
   }
   // One of the kernel's names for descriptors, or a link that was made just now.
   const AreaMove* move = length > 0 ? elsewhere_at({out, static_cast<size_t>(length)}) : nullptr;
-  return move == nullptr ? length : static_cast<ssize_t>(std::string_view(move->path.data()).copy(out, size));
+  if (move == nullptr) [[likely]] {
+    return length;
+  }
+  char whole[sizeof(AreaMove::path)];
+  if (sluice::real_path(folder, path, whole) && std::strcmp(whole, move->path.data()) == 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  return static_cast<ssize_t>(std::string_view(move->path.data()).copy(out, size));
 }
 SLUICE_EXPORT ssize_t readlink(const char* path, char* out, size_t size) noexcept {
   return readlinkat(AT_FDCWD, path, out, size);

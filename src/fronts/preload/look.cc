@@ -114,7 +114,7 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
   const auto look = [&] { return look_at(*found, look_once); };
   const bool kept = is_keeping();
   int out = look();
-  if (out != 0 && errno == ENOENT && is_keeping()) {
+  if (out != 0 && errno == ENOENT && (kept || is_keeping())) {
     if (describe_name(folder, path, *found)) {
       return 0;
     }
@@ -155,8 +155,9 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
       return -1;  // it is not there yet
     }
     errno = saved;
+    const bool was_there = out == 0;
     out = look();
-    again = again || move != nullptr;
+    again = again || move != nullptr || (out == 0 && !was_there);
     if (is_told()) {
       break;
     }
@@ -167,6 +168,14 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
 bool is_folder(int folder, const char* path) {
   struct stat found {};
   return stat_by(folder, path, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode);
+}
+
+bool is_same(int folder, const char* path, int other, const char* other_path) {
+  struct stat one {};
+  struct stat two {};
+  return stat_by(folder, path, &one, AT_SYMLINK_NOFOLLOW) == 0 &&
+         stat_by(other, other_path, &two, AT_SYMLINK_NOFOLLOW) == 0 && one.st_dev == two.st_dev &&
+         one.st_ino == two.st_ino;
 }
 
 template <class Unlink>
@@ -246,7 +255,9 @@ int renamed_below(int folder, const char* from, int other, const char* to, unsig
     if (fails(error)) {
       return -1;
     }
-    if (moves_folder && fails(put_down_all_in(other, to))) {  // what is below it gets other paths
+    // What is below it gets other paths. One with something in it is not replaced.
+    if (const int full = moves_folder ? put_down_all_in(other, to) : 0;
+        flags == 0 && !is_same(folder, from, other, to) && fails(full)) {
       return -1;
     }
   }
@@ -349,7 +360,7 @@ int linked_below(int folder, const char* from, int other, const char* to, int fl
   Area* area = sluice::this_area();
   AreaMove* first = elsewhere(folder, from);
   char whole[sizeof(AreaMove::path)] = "";
-  if (first == nullptr) {
+  if (first == nullptr || std::string_view(to).ends_with('/')) {
     return by_name(folder, (flags & AT_SYMLINK_FOLLOW) != 0 ? from : nullptr, link);
   }
   if (!sluice::real_path(other, to, whole)) {
@@ -499,8 +510,9 @@ SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, 
     if (move != nullptr && is_placed(*move)) {
       return -1;
     }
-    again = again || move != nullptr;
+    const bool was_there = result == 0;
     result = SLUICE_NEXT(statx)(folder, path, flags, mask, out);
+    again = again || move != nullptr || (result == 0 && !was_there);
   }
   return result;
 }

@@ -130,6 +130,19 @@ bool open_elsewhere(AreaMove& move, void** file_state, sluice_activity& activity
   return true;
 }
 
+// As it is there. Who follows no links may have come upon one that was made just now.
+std::int64_t open_here(void** file_state, sluice_activity& activity, const sluice_next* next) {
+  const std::int64_t out = next->act(next, &activity);
+  Area* area = this_area();
+  if (out >= 0 || activity.error != ELOOP || (activity.flags & O_NOFOLLOW) == 0 || area == nullptr) {
+    return out;
+  }
+  bool again = false;
+  AreaMove* move = move_of(*area, activity.descriptor, activity.target, again);
+  const bool ours = move != nullptr && !is_placed(*move);
+  return ours && open_elsewhere(*move, file_state, activity, next) ? activity.result : out;
+}
+
 std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activity& activity,
                        const sluice_next* next) {
   Area* area = this_area();
@@ -138,7 +151,7 @@ std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activit
   // One that ends in '/' is no file's: the kernel says so.
   if (area == nullptr || activity.target == nullptr || activity.target[0] == 0 ||
       (!makes && area->moves_live == 0) || activity.target[std::strlen(activity.target) - 1] == '/') {
-    return next->act(next, &activity);
+    return open_here(file_state, activity, next);
   }
   // It may come home, or be replaced by another, between any two looks.
   for (int i = 0; i < most_looks; ++i) {
@@ -163,7 +176,7 @@ std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activit
       break;
     }
   }
-  return next->act(next, &activity);
+  return open_here(file_state, activity, next);
 }
 
 // Whoever has it elsewhere may bring it home.
