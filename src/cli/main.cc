@@ -2,11 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <string>
 #include <vector>
 
 #include "cli/verb.h"
+#include "run/launch.h"
 
 namespace {
 
@@ -26,7 +26,7 @@ void keep_standard_descriptors() {
 int main(int argc, char** argv) {
   keep_standard_descriptors();
   // A file that would outgrow the user's limit is an error to report (EFBIG), not a reason to die half-way.
-  // A program that we run gets it back as it was (run/launch).
-  std::signal(SIGXFSZ, SIG_IGN);
+  // A program that we run gets it back as it was.
+  sluice::ignore_size_signal();
   return sluice::run_program(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }

@@ -37,7 +37,8 @@ Status copy_range(int from, int to, off_t begin, off_t end, const GoOn& go_on) {
     off_t in = begin;
     off_t out = begin;
     ssize_t done = copy_file_range(from, &in, to, &out, length, 0);
-    if (done < 0 && errno != EINTR && errno != ENOSPC && errno != EDQUOT) {
+    // Some file systems say 0 of what they cannot copy.
+    if (done == 0 || (done < 0 && errno != EINTR && errno != ENOSPC && errno != EDQUOT)) {
       buffer.resize(piece);
       done = pread(from, buffer.data(), length, begin);
       done = done <= 0 ? done : pwrite(to, buffer.data(), static_cast<std::size_t>(done), begin);
@@ -377,7 +378,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   // the file again.
   usleep(grace);
   if (!undisturbed() || !is_file(data, there)) {
-    if (restore_link(data, entry, temporary + "-link", made, home)) {
+    if (restore_link(data, entry, temporary, made, home)) {
       return Moved::busy;
     }
     return fail("it was opened in both places while it was moved, and has two versions");

@@ -23,7 +23,7 @@
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 18;
+inline constexpr std::uint32_t area_version = 19;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -131,6 +131,7 @@ struct Area {
   std::atomic<std::uint64_t> pending_bytes = 0;    // of those that were put down
   std::atomic<std::uint64_t> fetches = 0;          // pieces that were fetched ahead of a program's reads
   std::atomic<std::uint64_t> fetched_bytes = 0;
+  std::atomic<std::uint32_t> snapshots = 0;  // 1 = files are put back as they were synced
   std::atomic<std::uint32_t> paths_used = 0;
   std::atomic<std::uint32_t> processes = 0;  // that mapped it
   std::atomic<std::uint64_t> left_out = 0;   // opens of files for which there was no row

@@ -3,14 +3,35 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include "base/clock.h"
+#include "pipeline/lines.h"
 
 // Bare system calls: in a program these are calls of Sluice's, which pass no stage.
 namespace sluice {
+namespace {
+
+// A line of /proc/locks where the kernel has somebody wait until a lease is given back:
+// "7: LEASE  BREAKING  UNLCK 4711 fe:00:1234 0 EOF"
+bool is_breaking(const char* line, const Buffer& buffer) {
+  unsigned long process = 0;
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned long inode = 0;
+  const char* kind = std::strstr(line, "LEASE");
+  // A file system with several devices (btrfs) has another number here: then whose it is has to do.
+  return kind != nullptr &&
+         std::sscanf(kind, "LEASE BREAKING %*s %lu %x:%x:%lu", &process, &major, &minor, &inode) == 4 &&
+         inode == buffer.inode &&
+         (makedev(major, minor) == buffer.device || process == static_cast<unsigned long>(buffer.process));
+}
+
+}  // namespace
 
 bool is_alive(const Buffer& buffer) {
   return buffer.process != 0 && process_start(buffer.process) == buffer.started;
@@ -21,6 +42,18 @@ FileStamp stamp_of(int fd, bool& good) {
   good = syscall(SYS_fstat, fd, &found) == 0;
   return {
       .size = found.st_size, .changed = nanoseconds(found.st_mtim), .touched = nanoseconds(found.st_ctim)};
+}
+
+bool is_lease_kept(int fd, const Buffer& buffer) {
+  const long lease = syscall(SYS_fcntl, fd, F_GETLEASE);
+  // One for reading is what is left, or will be, where somebody wants to read: no writer has come.
+  if (!buffer.leased || lease == F_WRLCK || lease == F_RDLCK) {
+    return buffer.leased;
+  }
+  bool good = false;
+  const FileStamp now = stamp_of(fd, good);
+  return (good && now.size == buffer.stamp.size && now.changed == buffer.stamp.changed) ||
+         find_line("/proc/locks", [&](const char* line) { return is_breaking(line, buffer); }) == Lines::some;
 }
 
 FileHandle handle_of(int fd, int& mount) {

@@ -102,7 +102,8 @@ struct KeeperMessage {
     folder = 7,
     lend = 8,
     fetch = 9,
-    whole = 10
+    whole = 10,
+    refresh_all = 11
   };
   std::uint32_t kind = 0;
   std::uint32_t buffer = 0;  // or the number of a file that is pending
@@ -120,6 +121,9 @@ inline void unlock_buffer(Buffer& buffer) {
 
 bool is_alive(const Buffer& buffer);
 FileStamp stamp_of(int fd, bool& good);
+// Whether nobody else can have written to a file since it was leased for a buffer: whoever opens it waits,
+// and may only have set its times by name.
+bool is_lease_kept(int fd, const Buffer& buffer);
 // And the number of the mount that it is on, or -1.
 FileHandle handle_of(int fd, int& mount);
 

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "pipeline/area.h"
+#include "pipeline/lines.h"
 
 // Bare system calls: in a program these are calls of Sluice's, which pass no stage.
 namespace sluice {
@@ -92,31 +93,17 @@ bool has_area(std::uint32_t thread) {
   const Area* area = this_area();
   const char* own = area == nullptr ? nullptr : std::strrchr(area->own_path.data(), '/');
   const std::uint32_t id = thread & ((1U << thread_bits) - 1);
-  char text[4096 + 64];
+  char text[64];
   // The keeper has it from before it got its name.
   std::snprintf(text, sizeof text, "/proc/%d/task/%u", area == nullptr ? 0 : area->keeper, id);
   if (syscall(SYS_faccessat, AT_FDCWD, text, F_OK) == 0) {
     return true;
   }
-  std::snprintf(text, sizeof text, "/proc/%u/maps", id);
-  const auto fd = own == nullptr || *own == 0
-                      ? -1
-                      : static_cast<int>(syscall(SYS_openat, AT_FDCWD, text, O_RDONLY | O_CLOEXEC));
-  if (fd < 0) {
+  if (own == nullptr || *own == 0) {
     return true;
   }
-  std::size_t kept = 0;  // the end of the piece before
-  bool found = false;
-  long got = 0;
-  while (!found && (got = syscall(SYS_read, fd, text + kept, 4096)) > 0) {
-    const std::size_t size = kept + static_cast<std::size_t>(got);
-    text[size] = 0;
-    found = std::strstr(text, own) != nullptr;
-    kept = std::min<std::size_t>(size, 63);
-    std::memmove(text, text + size - kept, kept);
-  }
-  syscall(SYS_close, fd);
-  return found || got < 0;
+  std::snprintf(text, sizeof text, "/proc/%u/maps", id);
+  return find_line(text, [&](const char* line) { return std::strstr(line, own) != nullptr; }) != Lines::none;
 }
 
 void look() {

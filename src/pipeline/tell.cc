@@ -1,5 +1,6 @@
 #include "pipeline/tell.h"
 
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -17,7 +18,8 @@
 namespace sluice {
 namespace {
 
-constexpr int sends = 50;  // tries, a millisecond apart
+constexpr int sends = 50;           // tries, a millisecond apart
+constexpr int longest_wait = 6000;  // tenths of a second: copies take their time
 
 }  // namespace
 
@@ -59,6 +61,36 @@ bool tell_keeper(const Area& area, const KeeperMessage& message, int passed) {
   }
   syscall(SYS_close, fd);
   return sent > 0;
+}
+
+void wait_for_keeper(const Area& area, const Buffer& buffer, std::uint32_t held, int most) {
+  for (int i = 0; i < most && buffer.held == held && (i == 0 || keeper_lives(area)); ++i) {
+    const timespec patience{.tv_sec = 0, .tv_nsec = 100000000};
+    if (syscall(SYS_futex, &buffer.held, FUTEX_WAIT, held, &patience, nullptr, 0) != 0 &&
+        errno == ETIMEDOUT && is_stopped(area.keeper)) {
+      return;
+    }
+  }
+}
+
+bool ask_keeper(Area& area, KeeperMessage::Kind kind, int fd) {
+  const auto process = static_cast<pid_t>(syscall(SYS_getpid));
+  Buffer* answer = area.buffers == 0 ? nullptr : area.take_buffer(process, 1);
+  if (answer == nullptr) {
+    return false;
+  }
+  answer->held = 1;
+  const KeeperMessage message{.kind = kind,
+                              .buffer = static_cast<std::uint32_t>(answer - area.all_buffers().data()),
+                              .generation = answer->generation,
+                              .process = process};
+  const bool told = tell_keeper(area, message, fd);
+  if (told) {
+    wait_for_keeper(area, *answer, 1, longest_wait);
+  }
+  const bool good = told && answer->held == 0;
+  Area::give_back(*answer);
+  return good;
 }
 
 }  // namespace sluice

@@ -84,6 +84,7 @@ Status Keeper::start() {
 }
 
 void Keeper::serve() {
+  bool asked = false;  // to settle
   for (;;) {
     std::vector<pollfd> all = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
                                {.fd = socket_.get(), .events = POLLIN, .revents = 0},
@@ -102,9 +103,11 @@ void Keeper::serve() {
     std::uint64_t poked = 0;
     if (read(poke_.get(), &poked, sizeof poked) > 0) {
       break_all();
+      asked = true;
     }
     retire_broken();
-    if (broken_.empty()) {
+    if (asked && broken_.empty()) {
+      asked = false;
       const std::lock_guard guard(mutex_);
       settling_ = false;
       settled_.notify_all();
@@ -133,6 +136,7 @@ void Keeper::receive() {
     }
     UniqueFd fd;
     bool ours = false;
+    pid_t sender = 0;
     for (cmsghdr* with = CMSG_FIRSTHDR(&header); with != nullptr; with = CMSG_NXTHDR(&header, with)) {
       if (with->cmsg_type == SCM_RIGHTS) {
         int number = -1;
@@ -142,11 +146,16 @@ void Keeper::receive() {
         ucred who{};
         std::memcpy(&who, CMSG_DATA(with), sizeof who);
         ours = who.uid == getuid() || who.uid == geteuid();
+        sender = who.pid;
       }
     }
-    // Whoever has become another user may let go, or wait for what is brought home, and no more.
-    if ((ours || message.kind == KeeperMessage::drop || message.kind == KeeperMessage::home) &&
-        got == sizeof message) {
+    if (got != sizeof message) {
+      continue;
+    }
+    // Whoever has become another user may let go of what is its own, or wait for what is brought home.
+    const bool own = message.kind == KeeperMessage::drop && message.buffer < area_.all_buffers().size() &&
+                     area_.all_buffers()[message.buffer].process == sender;
+    if (ours || own || message.kind == KeeperMessage::home) {
       take(message, std::move(fd));
     }
   }
@@ -176,8 +185,12 @@ void Keeper::take(const KeeperMessage& message, UniqueFd fd) {
     mover_.hold(message.buffer, message.generation, std::move(fd));
     return;
   }
-  if (message.kind == KeeperMessage::snapshot || message.kind == KeeperMessage::refresh) {
-    if (const Status taken = snapshots_.take(fd, message.kind == KeeperMessage::refresh); !taken) {
+  if (message.kind == KeeperMessage::snapshot || message.kind == KeeperMessage::refresh ||
+      message.kind == KeeperMessage::refresh_all) {
+    const Status taken = message.kind == KeeperMessage::refresh_all
+                             ? snapshots_.take_all(fd)
+                             : snapshots_.take(fd, message.kind == KeeperMessage::refresh);
+    if (!taken) {
       log::warn("run: {}", taken.error().text());
     }
     fd = UniqueFd();  // before the program goes on, and maybe runs the file
@@ -200,7 +213,7 @@ void Keeper::hold(const KeeperMessage& message, UniqueFd fd) {
   std::uint32_t asked = 1;
   if (buffer.generation == message.generation && buffer.held.compare_exchange_strong(asked, fd ? 2 : 0)) {
     if (fd) {
-      if (fcntl(fd.get(), F_GETLEASE) != F_WRLCK) {
+      if (buffer.leased && fcntl(fd.get(), F_GETLEASE) != F_WRLCK) {
         broken_.insert(message.buffer);  // we were told before we knew of what
       }
       held_[message.buffer] = {.fd = std::move(fd), .generation = message.generation};
@@ -236,7 +249,7 @@ void Keeper::look_for_leases() {
     told = true;
   }
   for (auto& [index, held] : held_) {
-    if (told && fcntl(held.fd.get(), F_GETLEASE) != F_WRLCK) {
+    if (told && area_.all_buffers()[index].leased && fcntl(held.fd.get(), F_GETLEASE) != F_WRLCK) {
       broken_.insert(index);
     }
   }
@@ -260,8 +273,9 @@ bool Keeper::retire(std::uint32_t index, int most) {
       held == held_.end() || held->second.generation != buffer.generation ? -1 : held->second.fd.get();
   if (buffer.block != 0 && (buffer.generation & 1) != 0) {
     const bool alive = is_alive(buffer);
-    if (buffer.length > 0) {
-      Recovered done = put_down(area_, buffer, fd);
+    // Of who lives, and has it open, only by what it has open: a name may be gone, or another's.
+    if (buffer.length > 0 && (fd >= 0 || !alive)) {
+      Recovered done = put_down(area_, buffer, fd, alive);
       if (done.outcome != Recovered::Outcome::written && done.outcome != Recovered::Outcome::there) {
         odd_.push_back(std::move(done));
       }

@@ -20,11 +20,15 @@
 namespace sluice {
 namespace {
 
-// Those that one process sends another; and the last two, that a terminal sends to all of its foreground
-// group, the program included.
-constexpr std::array passed_on = {SIGTERM,  SIGHUP,  SIGUSR1, SIGUSR2, SIGALRM,
-                                  SIGWINCH, SIGCONT, SIGINT,  SIGQUIT};
+// Those that one process sends another; then those that a terminal sends to all of its foreground group, the
+// program included. The last two would stop us at once: we stop when the program has, and what it kept back
+// is written. Not where somebody else attends to that.
+constexpr std::array passed_on = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH,
+                                  SIGCONT, SIGINT, SIGQUIT, SIGTSTP, SIGTTIN};
+constexpr std::size_t stopping = 2;
 std::array<struct sigaction, passed_on.size()> known = {};  // what was done with them before
+
+void (*inherited_size_signal)(int) = SIG_DFL;
 
 std::atomic<pid_t> child = 0;
 std::atomic<pid_t> watcher = -1;  // of a program that is stopped
@@ -51,7 +55,7 @@ void pass_on(int signal, siginfo_t* info, void*) {
 // What the signals were, put back at the end.
 class Signals {
  public:
-  Signals() {
+  explicit Signals(bool stops) {
     struct sigaction action {};
     action.sa_sigaction = pass_on;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -59,7 +63,9 @@ class Signals {
     // one that somebody sent to us alone is for the program.
     for (std::size_t i = 0; i < passed_on.size(); ++i) {
       sigaction(passed_on[i], nullptr, &known[i]);
-      sigaction(passed_on[i], &action, nullptr);
+      if (stops || i + stopping < passed_on.size()) {
+        sigaction(passed_on[i], &action, nullptr);
+      }
     }
   }
   Signals(const Signals&) = delete;
@@ -160,6 +166,10 @@ Result<std::string> preload_library() {
   return fail(fmt::format("{} is not beside this program", name), "install Sluice as a whole");
 }
 
+void ignore_size_signal() {
+  inherited_size_signal = signal(SIGXFSZ, SIG_IGN);
+}
+
 void pass_nothing_on() {
   child = 0;
 }
@@ -173,7 +183,7 @@ Result<Ended> launch(const std::vector<std::string>& command,
   }
   const UniqueFd reading(pipe_ends[0]);
   UniqueFd writing(pipe_ends[1]);
-  const Signals signals;
+  const Signals signals(attendant == nullptr);
   const double start = steady_seconds();
   // Nothing is passed on before there is somebody to pass it to.
   sigset_t all;
@@ -183,7 +193,7 @@ Result<Ended> launch(const std::vector<std::string>& command,
   const pid_t pid = fork();
   if (pid == 0) {
     signals.restore();
-    signal(SIGXFSZ, SIG_DFL);  // main() ignores it
+    signal(SIGXFSZ, inherited_size_signal);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     if (attendant != nullptr) {
       attendant->prepare();

@@ -38,6 +38,9 @@ class Attendant {
   virtual Result<int> attend(pid_t program) = 0;
 };
 
+// SIGXFSZ is ignored here from now on; programs that are started have it as it was.
+void ignore_size_signal();
+
 // For an attendant that goes on when the program has ended: signals are passed on to nobody any more.
 void pass_nothing_on();
 

@@ -20,6 +20,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "move/home.h"
 #include "pipeline/tell.h"
 #include "pipeline/write_at.h"
 #include "run/combine.h"
@@ -255,7 +256,7 @@ bool is_needed(Area& area) {
          });
 }
 
-Recovered put_down(Area& area, Buffer& buffer, int fd) {
+Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
   BlockHead& head = area.head_of(buffer);
   head.path.back() = 0;
   Recovered out;
@@ -263,17 +264,18 @@ Recovered put_down(Area& area, Buffer& buffer, int fd) {
   out.offset = buffer.base;
   out.bytes = buffer.length;
   bool good = false;
-  if (fd >= 0) {
-    // Nobody else could open it without our knowing; only who forced the lease may have changed it.
-    const FileStamp now = stamp_of(fd, good);
-    const bool leased = fcntl(fd, F_GETLEASE) == F_WRLCK;
-    if (leased || (good && now.size == buffer.stamp.size && now.changed == buffer.stamp.changed)) {
-      return to_file(area, buffer, std::move(out), fd);
-    }
+  // Nobody else could open it without our knowing; only who forced the lease may have changed it. At the
+  // level `close` others may change it whenever they want to: who lives would have written what it has all
+  // the same.
+  if (fd >= 0 && (is_lease_kept(fd, buffer) || (alive && buffer.level == Level::close))) {
+    return to_file(area, buffer, std::move(out), fd);
   }
   const std::string folder = folder_of(out.path);
   bool gone = false;
-  UniqueFd file = fd >= 0 ? UniqueFd(dup(fd)) : open_same(out.path, buffer, head);
+  UniqueFd file = fd >= 0 ? open_again(fd, O_RDWR) : open_same(out.path, buffer, head);
+  if (!file && fd >= 0) {
+    file = UniqueFd(dup(fd));
+  }
   if (!file) {
     file = open_handle(folder, buffer, head, gone);
   }
@@ -414,7 +416,7 @@ std::vector<Recovered> recover_leftovers(Leftovers how) {
           continue;
         }
         if (lock_buffer(*buffer, gettid(), 1000) == Locked::yes) {
-          out.push_back(put_down(area, *buffer, -1));
+          out.push_back(put_down(area, *buffer, -1, false));
           unlock_buffer(*buffer);
         }
       }

@@ -23,7 +23,7 @@ struct Recovered {
 // What is kept back goes into the file that `fd` is, or that the record names where it is -1; where that is
 // not provably the same file, unchanged since, beside it. Never over what is newer. Afterwards nothing is
 // kept back, except where it failed. REQUIRES: the buffer's lock, and it has a block.
-Recovered put_down(Area& area, Buffer& buffer, int fd);
+Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive);
 
 // What a file beside another is called, where so many of that name are there already.
 std::string beside_name(const std::string& path, int again);

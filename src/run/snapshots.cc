@@ -8,6 +8,7 @@
 
 #include <cerrno>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "move/home.h"
@@ -27,6 +28,14 @@ bool go_on(std::uint64_t /*bytes*/) {
 
 }  // namespace
 
+bool Snapshots::is_as_it_stood(const Snapshot& snapshot) {
+  struct stat now {};
+  const struct stat& before = snapshot.stood;
+  return fstat(snapshot.file.get(), &now) == 0 && now.st_size == before.st_size &&
+         nanoseconds(now.st_mtim) == nanoseconds(before.st_mtim) &&
+         nanoseconds(now.st_ctim) == nanoseconds(before.st_ctim);
+}
+
 Status Snapshots::take(const UniqueFd& fd, bool again) {
   struct stat found {};
   if (!fd) {
@@ -35,29 +44,53 @@ Status Snapshots::take(const UniqueFd& fd, bool again) {
   if (fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode)) {
     return {};
   }
-  const auto [place, fresh] = all_.try_emplace({found.st_dev, found.st_ino});
-  if (!fresh && !again) {
+  const auto known = all_.find({found.st_dev, found.st_ino});
+  if ((known != all_.end()) != again) {
+    return {};  // it is known already, or nobody of the run has opened it for writing
+  }
+  const std::string self = fmt::format("/proc/self/fd/{}", fd.get());
+  SLUICE_TRY(const std::string path, read_link(self));
+  Snapshot fresh;
+  fresh.file = UniqueFd(open(self.c_str(), O_PATH | O_CLOEXEC));
+  const UniqueFd from = fresh.file ? open_again(fresh.file.get(), O_RDONLY) : UniqueFd();
+  fresh.copy = from ? scratch_beside(path) : UniqueFd();
+  Status taken = fresh.copy ? copy_whole(from.get(), fresh.copy.get(), go_on)
+                            : Status(Errno().fail(fmt::format("cannot keep a copy of {}", quote(path))));
+  if (taken && fstat(from.get(), &found) == 0) {
+    fresh.stood = found;
+    all_.insert_or_assign({found.st_dev, found.st_ino}, std::move(fresh));
     return {};
   }
-  Snapshot& snapshot = place->second;
-  const std::string self = fmt::format("/proc/self/fd/{}", fd.get());
-  if (!snapshot.file) {
-    snapshot.file = UniqueFd(open(self.c_str(), O_PATH | O_CLOEXEC));
+  // Half a copy, or one of before, is not what a power cut would leave: the file stays as it is.
+  if (known != all_.end()) {
+    all_.erase(known);
   }
-  SLUICE_TRY(const std::string path, read_link(self));
-  const UniqueFd from = snapshot.file ? open_again(snapshot.file.get(), O_RDONLY) : UniqueFd();
-  snapshot.copy = from ? scratch_beside(path) : UniqueFd();
-  if (!snapshot.copy) {
-    const int number = errno;
-    all_.erase(place);
-    return lacks(number, quote(path));
+  return lacks(taken ? EIO : taken.error().number, quote(path));
+}
+
+Status Snapshots::take_all(const UniqueFd& of) {
+  Status out;
+  struct stat wanted {};
+  const bool one_alone = of && fstat(of.get(), &wanted) == 0;
+  std::vector<UniqueFd> open_ones;
+  for (const auto& [identity, snapshot] : all_) {
+    if (!one_alone || identity.first == wanted.st_dev) {
+      open_ones.push_back(open_again(snapshot.file.get(), O_RDONLY));
+    }
   }
-  return copy_whole(from.get(), snapshot.copy.get(), go_on);
+  for (const UniqueFd& one : open_ones) {
+    if (Status taken = one ? take(one, true) : Status(); !taken) {
+      out = std::move(taken);
+    }
+  }
+  return out;
 }
 
 Status Snapshots::lacks(int number, const std::string& path) {
-  return lacking_[number]++ == 0 ? Status(fail(number, fmt::format("cannot keep a copy of {}", path)))
-                                 : Status();
+  return lacking_[number]++ == 0
+             ? Status(
+                   fail(number, fmt::format("cannot keep a copy of {}, which stays as it is written", path)))
+             : Status();
 }
 
 std::vector<std::string> Snapshots::put_back() {
@@ -68,6 +101,9 @@ std::vector<std::string> Snapshots::put_back() {
     }
   }
   for (auto& [identity, snapshot] : all_) {
+    if (is_as_it_stood(snapshot)) {
+      continue;
+    }
     const UniqueFd to = open_again(snapshot.file.get(), O_RDWR);
     if (!to || ftruncate(to.get(), 0) != 0) {
       out.push_back(Errno().fail("cannot put a file back").text());

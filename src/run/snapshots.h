@@ -1,6 +1,8 @@
 // How files stood when they were last synced, to be put back at the end: the stage `drop-unsynced`.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,8 +16,10 @@ namespace sluice {
 
 class Snapshots {
  public:
-  // The file that a descriptor is, as it stands; one that is known already only with `again`.
+  // The file that a descriptor is, as it stands: one that is not known yet, or only one that is (`again`).
   Status take(const UniqueFd& fd, bool again);
+  // All that are known, again; where there is a descriptor, those on its file system.
+  Status take_all(const UniqueFd& of);
   // All files are as they were. What could not be put back.
   std::vector<std::string> put_back();
 
@@ -23,7 +27,9 @@ class Snapshots {
   struct Snapshot {
     UniqueFd file;  // its name alone: one that is open for writing cannot be run
     UniqueFd copy;
+    struct stat stood = {};
   };
+  static bool is_as_it_stood(const Snapshot& snapshot);
   // Why there is no copy; the same is said once.
   Status lacks(int number, const std::string& path);
 

@@ -179,6 +179,63 @@ void vectors() {
   show_file("a");
 }
 
+// Of one part, of none, and of more than can be gathered, on a file of which something is kept back.
+void vectors_behind_small_writes() {
+  std::string large = pattern(100000);
+  std::string back(200000, 0);
+  char one[] = "ONE.";
+  const auto few = [&](int fd) {
+    for (int i = 0; i < 40; ++i) {
+      TELL(write(fd, "some ", 5));
+    }
+  };
+  iovec single[] = {{one, 4}};
+  iovec double_large[] = {{large.data(), large.size()}, {large.data(), large.size()}};
+  iovec in_one[] = {{back.data(), 30}};
+  iovec in_two[] = {{back.data(), 100000}, {back.data() + 100000, 100000}};
+  const int fd = opened("a", O_RDWR | O_CREAT);
+  few(fd);
+  TELL(writev(fd, single, 1));
+  few(fd);
+  TELL(writev(fd, double_large, 2));
+  few(fd);
+  TELL(pwritev(fd, single, 1, 7));
+  few(fd);
+  TELL(pwritev2(fd, single, 1, -1, 0));
+  few(fd);
+  TELL(pwritev(fd, double_large, 2, 150));
+  few(fd);
+  TELL(preadv(fd, in_one, 1, 3));
+  say("  %.30s", back.c_str());
+  few(fd);
+  TELL(preadv(fd, in_two, 2, 0));
+  say("  %.30s", back.c_str());
+  few(fd);
+  TELL(writev(fd, single, 0));
+  TELL(readv(fd, single, 0));
+  few(fd);
+  TELL(lseek(fd, 50, SEEK_SET));
+  TELL(readv(fd, in_one, 1));
+  say("  %.30s", back.c_str());
+  TELL(close(fd));
+  show_file("a");
+  // And where it is the first that is read of a small file.
+  for (const int count : {1, 2}) {
+    const int small = opened("b", O_RDWR | O_CREAT | O_TRUNC);
+    TELL(write(small, "small file", 10));
+    TELL(preadv(small, count == 1 ? in_one : in_two, count, 0));
+    say("  %.10s", back.c_str());
+    TELL(close(small));
+  }
+  std::ofstream lines("c");
+  for (int i = 0; i < 40; ++i) {
+    lines << "line " << i << std::endl;
+  }
+  lines.write(large.data(), static_cast<std::streamsize>(large.size()));
+  lines.close();
+  show_file("c");
+}
+
 void direct_vectors() {
   const int fd = open("a", O_RDWR | O_CREAT | O_DIRECT, 0644);
   if (fd < 0) {
@@ -1161,6 +1218,7 @@ const std::vector<std::pair<const char*, void (*)()>> scenarios = {
     {"write-and-read", write_and_read},
     {"own-writes-are-seen", own_writes_are_seen},
     {"vectors", vectors},
+    {"vectors-behind-small-writes", vectors_behind_small_writes},
     {"direct-vectors", direct_vectors},
     {"appended-vectors", appended_vectors},
     {"small-stacks", small_stacks},

@@ -7,10 +7,12 @@
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
@@ -55,6 +57,16 @@ ssize_t copy_piece(int in, off_t* in_offset, int out, off_t* out_offset, size_t 
     *out_offset += done;
   }
   return put;
+}
+
+// Whether what is read and what is written are the same bytes of one file, in part.
+bool overlap(int in, const off_t* in_offset, int out, const off_t* out_offset, size_t length) {
+  struct stat source {};
+  struct stat target {};
+  const off_t from = in_offset != nullptr ? *in_offset : lseek(in, 0, SEEK_CUR);
+  const off_t to = out_offset != nullptr ? *out_offset : lseek(out, 0, SEEK_CUR);
+  return fstat(in, &source) == 0 && fstat(out, &target) == 0 && source.st_ino == target.st_ino &&
+         source.st_dev == target.st_dev && static_cast<size_t>(std::abs(from - to)) < length;
 }
 
 // All of it, or until nothing more comes. These calls are no places at which a thread is cancelled; reads and
@@ -119,7 +131,15 @@ SLUICE_EXPORT ssize_t copy_file_range(int in, off64_t* in_offset, int out, off64
     return real.copy_file_range(in, in_offset, out, out_offset, length, flags);
   }
   if (interferes(in) || interferes(out)) {
-    return copy(in, in_offset, out, out_offset, length);
+    // Whether it may be at all the kernel says of nothing, too; of what is before the file it says so.
+    const auto before = [](const off64_t* offset) { return offset != nullptr && *offset < 0; };
+    const size_t asked = before(in_offset) || before(out_offset) ? length : 0;
+    const ssize_t may = real.copy_file_range(in, in_offset, out, out_offset, asked, 0);
+    if (may == 0 && overlap(in, in_offset, out, out_offset, length)) {
+      errno = EINVAL;
+      return -1;
+    }
+    return may < 0 ? may : copy(in, in_offset, out, out_offset, length);
   }
   Copy one{in,
            in_offset,
@@ -135,7 +155,8 @@ SLUICE_EXPORT ssize_t copy_file_range(int in, off64_t* in_offset, int out, off64
 
 SLUICE_EXPORT ssize_t sendfile(int out, int in, off_t* offset, size_t length) noexcept {
   if (interferes(in) || interferes(out)) {
-    return copy(in, offset, out, nullptr, length);
+    const ssize_t may = real.sendfile(out, in, offset, 0);
+    return may < 0 ? may : copy(in, offset, out, nullptr, length);
   }
   Copy one{
       in,     offset,

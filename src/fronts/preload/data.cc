@@ -25,6 +25,7 @@ using sluice::preload::fails;
 using sluice::preload::File;
 using sluice::preload::is_keeping;
 using sluice::preload::managed;
+using sluice::preload::managed_point;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 using sluice::preload::real;
@@ -136,8 +137,10 @@ ssize_t vector_as(File& file, Vector one) {
       })) {
     return whole();
   }
-  Gathering* memory =
-      one.count > 1 && static_cast<std::size_t>(total) <= gathered ? gatherings.take() : nullptr;
+  if (one.count == 1) {
+    return by_parts(file, one);
+  }
+  Gathering* memory = static_cast<std::size_t>(total) <= gathered ? gatherings.take() : nullptr;
   if (memory == nullptr) {
     return file.stack->interferes() ? by_parts(file, one) : whole();
   }
@@ -183,7 +186,7 @@ struct Truncation {
 }  // namespace
 
 SLUICE_EXPORT ssize_t read(int fd, void* data, size_t length) {
-  const auto file = managed(fd, SLUICE_READ);
+  const auto file = managed_point(fd, SLUICE_READ);
   return !file ? real.read(fd, data, length) : read_as(*file, fd, data, length, SLUICE_AT_POSITION);
 }
 SLUICE_EXPORT ssize_t __read_chk(int fd, void* data, size_t length, size_t room) {
@@ -194,7 +197,7 @@ SLUICE_EXPORT ssize_t __read_chk(int fd, void* data, size_t length, size_t room)
 }
 
 SLUICE_EXPORT ssize_t pread(int fd, void* data, size_t length, off_t offset) {
-  const auto file = managed(fd, SLUICE_READ);
+  const auto file = managed_point(fd, SLUICE_READ);
   return !file || !is_position(offset) ? real.pread(fd, data, length, offset)
                                        : read_as(*file, fd, data, length, offset);
 }
@@ -208,18 +211,18 @@ SLUICE_EXPORT ssize_t __pread_chk(int fd, void* data, size_t length, off_t offse
 SLUICE_ALIAS(ssize_t, __pread64_chk, __pread_chk, (int, void*, size_t, off64_t, size_t));
 
 SLUICE_EXPORT ssize_t readv(int fd, const iovec* parts, int count) {
-  const auto file = managed(fd, SLUICE_READ);
+  const auto file = managed_point(fd, SLUICE_READ);
   return !file ? real.readv(fd, parts, count) : readv_as(*file, fd, parts, count, SLUICE_AT_POSITION);
 }
 SLUICE_EXPORT ssize_t preadv(int fd, const iovec* parts, int count, off_t offset) {
-  const auto file = managed(fd, SLUICE_READ);
+  const auto file = managed_point(fd, SLUICE_READ);
   return !file || !is_position(offset) ? real.preadv(fd, parts, count, offset)
                                        : readv_as(*file, fd, parts, count, offset);
 }
 SLUICE_ALIAS(ssize_t, preadv64, preadv, (int, const iovec*, int, off64_t));
 // With flags of its own a call goes straight on, unseen: no stage could keep to them.
 SLUICE_EXPORT ssize_t preadv2(int fd, const iovec* parts, int count, off_t offset, int flags) {
-  const auto file = managed(fd, SLUICE_READ);
+  const auto file = managed_point(fd, SLUICE_READ);
   if (file && flags != 0 && fails(settle_to_use(fd, SLUICE_SETTLE_POSITION))) {
     return -1;
   }
@@ -229,27 +232,27 @@ SLUICE_EXPORT ssize_t preadv2(int fd, const iovec* parts, int count, off_t offse
 SLUICE_ALIAS(ssize_t, preadv64v2, preadv2, (int, const iovec*, int, off64_t, int));
 
 SLUICE_EXPORT ssize_t write(int fd, const void* data, size_t length) {
-  const auto file = managed(fd, SLUICE_WRITE);
+  const auto file = managed_point(fd, SLUICE_WRITE);
   return !file ? real.write(fd, data, length) : write_as(*file, fd, data, length, SLUICE_AT_POSITION);
 }
 SLUICE_EXPORT ssize_t pwrite(int fd, const void* data, size_t length, off_t offset) {
-  const auto file = managed(fd, SLUICE_WRITE);
+  const auto file = managed_point(fd, SLUICE_WRITE);
   return !file || !is_position(offset) ? real.pwrite(fd, data, length, offset)
                                        : write_as(*file, fd, data, length, offset);
 }
 SLUICE_ALIAS(ssize_t, pwrite64, pwrite, (int, const void*, size_t, off64_t));
 SLUICE_EXPORT ssize_t writev(int fd, const iovec* parts, int count) {
-  const auto file = managed(fd, SLUICE_WRITE);
+  const auto file = managed_point(fd, SLUICE_WRITE);
   return !file ? real.writev(fd, parts, count) : writev_as(*file, fd, parts, count, SLUICE_AT_POSITION);
 }
 SLUICE_EXPORT ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
-  const auto file = managed(fd, SLUICE_WRITE);
+  const auto file = managed_point(fd, SLUICE_WRITE);
   return !file || !is_position(offset) ? real.pwritev(fd, parts, count, offset)
                                        : writev_as(*file, fd, parts, count, offset);
 }
 SLUICE_ALIAS(ssize_t, pwritev64, pwritev, (int, const iovec*, int, off64_t));
 SLUICE_EXPORT ssize_t pwritev2(int fd, const iovec* parts, int count, off_t offset, int flags) {
-  const auto file = managed(fd, SLUICE_WRITE);
+  const auto file = managed_point(fd, SLUICE_WRITE);
   if (file && flags != 0 && fails(settle_to_use(fd, SLUICE_SETTLE_POSITION))) {
     return -1;
   }
@@ -265,11 +268,11 @@ SLUICE_EXPORT off_t lseek(int fd, off_t offset, int whence) noexcept {
 SLUICE_ALIAS(off64_t, lseek64, lseek, (int, off64_t, int)) noexcept;
 
 SLUICE_EXPORT int fsync(int fd) {
-  const auto file = managed(fd, SLUICE_SYNC);
+  const auto file = managed_point(fd, SLUICE_SYNC);
   return !file ? sync_unmanaged(fd, false) : static_cast<int>(act(*file, SLUICE_SYNC, fd, nullptr, 0, 0, 0));
 }
 SLUICE_EXPORT int fdatasync(int fd) {
-  const auto file = managed(fd, SLUICE_SYNC);
+  const auto file = managed_point(fd, SLUICE_SYNC);
   return !file ? sync_unmanaged(fd, true) : static_cast<int>(act(*file, SLUICE_SYNC, fd, nullptr, 0, 0, 1));
 }
 

@@ -73,6 +73,35 @@ constexpr Calls calls_with(int (*close)(int)) {
 constexpr Calls calls = calls_with(close_below);
 constexpr Calls calls_when_closed = calls_with(closed_already);
 
+// How deep this thread is in stages, and what it had before.
+struct Cancelling {
+  unsigned depth = 0;
+  int before = PTHREAD_CANCEL_ENABLE;
+};
+__attribute__((tls_model("initial-exec"))) thread_local constinit Cancelling cancelling;
+
+// Stages do not end in the middle, with what they hold: a thread is cancelled before a call or after it. And
+// not in one whose own call of libc would be no place for that, because a stage writes something first.
+class NotCancelled {
+ public:
+  NotCancelled() : alone_(is_single_threaded()) {
+    if (!alone_ && cancelling.depth++ == 0) {
+      pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling.before);
+    }
+  }
+  NotCancelled(const NotCancelled&) = delete;
+  NotCancelled& operator=(const NotCancelled&) = delete;
+  // A handler that jumped within itself has left already.
+  ~NotCancelled() {
+    if (!alone_ && cancelling.depth > 0 && --cancelling.depth == 0) {
+      pthread_setcancelstate(cancelling.before, nullptr);
+    }
+  }
+
+ private:
+  bool alone_;
+};
+
 // What stands for the call, of this thread.
 struct Performing {
   Perform perform = nullptr;
@@ -86,10 +115,19 @@ constexpr Calls calls_performed = [] {
     return static_cast<int>(performing.perform(performing.context));
   };
   out.ftruncate = [](int, off_t) { return static_cast<int>(performing.perform(performing.context)); };
-  out.read = [](int, void*, std::size_t) { return performing.perform(performing.context); };
-  out.pread = [](int, void*, std::size_t, off_t) { return performing.perform(performing.context); };
-  out.write = [](int, const void*, std::size_t) { return performing.perform(performing.context); };
-  out.pwrite = [](int, const void*, std::size_t, off_t) { return performing.perform(performing.context); };
+  // What is performed has no data; a stage that writes something else of the file first has.
+  out.read = [](int fd, void* data, std::size_t length) {
+    return data == nullptr ? performing.perform(performing.context) : real.read(fd, data, length);
+  };
+  out.pread = [](int fd, void* data, std::size_t length, off_t offset) {
+    return data == nullptr ? performing.perform(performing.context) : real.pread(fd, data, length, offset);
+  };
+  out.write = [](int fd, const void* data, std::size_t length) {
+    return data == nullptr ? performing.perform(performing.context) : real.write(fd, data, length);
+  };
+  out.pwrite = [](int fd, const void* data, std::size_t length, off_t offset) {
+    return data == nullptr ? performing.perform(performing.context) : real.pwrite(fd, data, length, offset);
+  };
   return out;
 }();
 
@@ -102,6 +140,7 @@ constexpr Calls calls_that_change_names = [] {
 __attribute__((always_inline)) inline std::int64_t act_with(const Calls& below, const Stack& stack,
                                                             FileStates& states, sluice_activity& activity) {
   const unsigned foreign = stack.is_foreign() ? 1 : 0;
+  const NotCancelled whole;
   inside_foreign += foreign;
   const std::int64_t result = stack.act(below, states, activity);
   inside_foreign -= foreign;
@@ -347,6 +386,13 @@ bool absolute_path(int folder, const char* path, char (&out)[longest_path]) {
 
 void say(const char* what, const char* why) {
   Line().add(what).add(": ").escape(why).say();
+}
+
+void leave_stages() {
+  if (cancelling.depth > 0) {
+    cancelling.depth = 0;
+    pthread_setcancelstate(cancelling.before, nullptr);
+  }
 }
 
 std::int64_t act(File& file, sluice_activity& activity) {

@@ -4,6 +4,7 @@
 // Any thread, also signal handlers: nothing here allocates or locks.
 #pragma once
 
+#include <pthread.h>
 #include <sys/single_threaded.h>
 
 #include <atomic>
@@ -112,6 +113,26 @@ inline Held managed(int fd, sluice_operation operation) {
   }
   return Held(file);
 }
+
+// Where a thread may be cancelled, as in libc's own call: before anything is done.
+inline void cancel_point() {
+  if (!is_single_threaded()) {
+    pthread_testcancel();
+  }
+}
+inline void cancel_point(int fd) {
+  if (static_cast<unsigned>(fd) < most_descriptors && files[fd].load(std::memory_order_acquire) != nullptr)
+      [[unlikely]] {
+    cancel_point();
+  }
+}
+inline Held managed_point(int fd, sluice_operation operation) {
+  cancel_point(fd);
+  return managed(fd, operation);
+}
+
+// This thread jumps out of whatever stages it is in.
+void leave_stages();
 
 // Passes an activity through the stack; sets errno where it failed.
 std::int64_t act(File& file, sluice_activity& activity);

@@ -263,8 +263,16 @@ SLUICE_EXPORT mode_t umask(mode_t mask) noexcept {
   return out;
 }
 
-// The limit for the size of files is looked up once.
+// The limit for the size of files is looked up once, and what was written before it was lowered may be
+// beyond.
+static void settle_for_limit(int resource) {
+  if (resource == RLIMIT_FSIZE && is_keeping()) {
+    sluice::preload::settle_all(0);
+  }
+}
+
 SLUICE_EXPORT int setrlimit(__rlimit_resource_t resource, const rlimit* limit) noexcept {
+  settle_for_limit(resource);
   const int out = SLUICE_NEXT(setrlimit)(resource, limit);
   sluice::forget_file_limit();
   return out;
@@ -272,6 +280,9 @@ SLUICE_EXPORT int setrlimit(__rlimit_resource_t resource, const rlimit* limit) n
 SLUICE_ALIAS(int, setrlimit64, setrlimit, (__rlimit_resource_t, const rlimit64*)) noexcept;
 SLUICE_EXPORT int prlimit(pid_t process, __rlimit_resource resource, const rlimit* limit,
                           rlimit* before) noexcept {
+  if (limit != nullptr) {
+    settle_for_limit(resource);
+  }
   const int out = SLUICE_NEXT(prlimit)(process, resource, limit, before);
   sluice::forget_file_limit();
   return out;

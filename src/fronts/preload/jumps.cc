@@ -2,6 +2,7 @@
 // wait for it. A handler that jumps within itself has that done to what it interrupted, too; nothing is torn
 // by that, as each change is whole.
 #include "fronts/preload/export.h"
+#include "fronts/preload/file.h"
 #include "fronts/preload/real.h"
 #include "pipeline/process.h"
 #include "pipeline/tracing.h"
@@ -15,6 +16,7 @@ void before_jump() {
     sluice::let_go_of_all();
   }
   sluice::leave_trace_record();
+  sluice::preload::leave_stages();
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "fronts/preload/file.h"
 #include "fronts/preload/pending.h"
 #include "pipeline/area.h"
+#include "pipeline/tell.h"
 #include "stages/smallfiles/standin.h"
 
 using sluice::Area;
@@ -402,6 +403,16 @@ int linked(int folder, const char* from, int other, const char* to, int flags, L
                       [&] { return linked_below(folder, from, other, to, flags, link); });
 }
 
+// What is written by now is safe (the stage drop-unsynced).
+void note_synced(int fd) {
+  Area* area = sluice::this_area();
+  if (area != nullptr && area->snapshots.load(std::memory_order_relaxed) != 0) {
+    const int saved = errno;
+    ask_keeper(*area, sluice::KeeperMessage::refresh_all, fd);
+    errno = saved;
+  }
+}
+
 }  // namespace
 
 // Something is done, and where that could be, what the program asked for.
@@ -620,7 +631,10 @@ SLUICE_RETIRES(int, sendmmsg, (int fd, mmsghdr* messages, unsigned count, int fl
                    : void())
 
 // To the device.
-SLUICE_RETIRES(void, sync, (), (), noexcept, settle_all(0), put_down_all())
-SLUICE_RETIRES(int, syncfs, (int fd), (fd), noexcept, settle_all(0), put_down_all())
+SLUICE_RETIRES(void, sync, (), (), noexcept, settle_all(0), put_down_all(), note_synced(-1))
+SLUICE_RETIRES(int, syncfs, (int fd), (fd), noexcept, settle_all(0), put_down_all(), note_synced(fd))
+// By what a file is, and not by its name: any can be meant.
+SLUICE_RETIRES(int, open_by_handle_at, (int folder, file_handle* handle, int flags), (folder, handle, flags),
+               , settle_all(SLUICE_SETTLE_RETIRE), put_down_all())
 SLUICE_BEFORE(int, sync_file_range, (int fd, off64_t offset, off64_t length, unsigned flags),
               (fd, offset, length, flags), , settle_to_use(fd, 0))

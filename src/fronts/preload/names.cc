@@ -21,6 +21,7 @@ using sluice::preload::act;
 using sluice::preload::act_open;
 using sluice::preload::begin;
 using sluice::preload::by_name;
+using sluice::preload::cancel_point;
 using sluice::preload::detach;
 using sluice::preload::fails;
 using sluice::preload::File;
@@ -183,6 +184,7 @@ bool is_our_lease(int fd) {
 
 SLUICE_EXPORT int open(const char* path, int flags, ...) {
   SLUICE_MODE(flags)
+  cancel_point();
   File* file = begin(AT_FDCWD, path, flags);
   return file == nullptr ? open_native(AT_FDCWD, path, flags, mode)
                          : open_as(*file, AT_FDCWD, path, flags, mode);
@@ -196,6 +198,7 @@ SLUICE_ALIAS(int, __open64_2, __open_2, (const char*, int));
 
 SLUICE_EXPORT int openat(int folder, const char* path, int flags, ...) {
   SLUICE_MODE(flags)
+  cancel_point();
   File* file = begin(folder, path, flags);
   return file == nullptr ? open_native(folder, path, flags, mode) : open_as(*file, folder, path, flags, mode);
 }
@@ -282,6 +285,7 @@ SLUICE_ALIAS(FILE*, freopen64, freopen, (const char*, const char*, FILE*));
 
 // The descriptor is taken out first: as soon as it is closed, another thread may be given the same number.
 SLUICE_EXPORT int close(int fd) {
+  cancel_point(fd);
   File* file = detach(fd);
   if (file == nullptr) {
     return real.close(fd);

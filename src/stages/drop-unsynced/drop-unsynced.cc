@@ -1,42 +1,31 @@
 // What would a power cut leave? The program runs as ever; when the run ends, every file that it wrote is as
 // it was when it was last synced, or when it was first opened. The keeper has the copies (run/snapshots.h).
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cerrno>
 
 #include "pipeline/area.h"
+#include "pipeline/line.h"
 #include "pipeline/tell.h"
 
 namespace sluice {
 namespace {
 
-constexpr int longest_wait = 6000;  // tenths of a second: copies take their time
+char watched = 0;
+char synced = 0;  // and every write is
 
-// Tells the keeper of a file and waits until it has done what it does. False where it could not.
-bool ask_keeper(KeeperMessage::Kind kind, int fd) {
+void watch(void** file_state, const sluice_activity& activity, int fd) {
   Area* area = this_area();
-  const auto process = static_cast<pid_t>(syscall(SYS_getpid));
-  Buffer* answer = area == nullptr || area->buffers == 0 ? nullptr : area->take_buffer(process, 1);
-  if (answer == nullptr) {
-    return false;
+  if (area == nullptr || !ask_keeper(*area, KeeperMessage::snapshot, fd)) {
+    Line()
+        .add("drop-unsynced: ")
+        .quote(activity.path)
+        .add(" stays as it is written: no descriptor is left")
+        .say();
+    return;
   }
-  answer->held = 1;
-  const KeeperMessage message{.kind = kind,
-                              .buffer = static_cast<std::uint32_t>(answer - area->all_buffers().data()),
-                              .generation = answer->generation,
-                              .process = process};
-  bool good = tell_keeper(*area, message, fd);
-  for (int i = 0; good && answer->held == 1 && i < longest_wait && keeper_lives(*area); ++i) {
-    const timespec patience{.tv_sec = 0, .tv_nsec = 100000000};
-    syscall(SYS_futex, &answer->held, FUTEX_WAIT, 1, &patience, nullptr, 0);
-  }
-  good = good && answer->held == 0;
-  Area::give_back(*answer);
-  return good;
+  area->snapshots.store(1, std::memory_order_relaxed);
+  *file_state = (activity.flags & O_DSYNC) != 0 ? &synced : &watched;
 }
 
 std::int64_t act(void*, void** file_state, sluice_activity* activity, const sluice_next* next) {
@@ -46,11 +35,15 @@ std::int64_t act(void*, void** file_state, sluice_activity* activity, const slui
   }
   const int saved = errno;
   if (activity->operation == SLUICE_OPEN && (activity->flags & O_ACCMODE) != O_RDONLY) {
-    static char watched = 0;
-    *file_state = ask_keeper(KeeperMessage::snapshot, static_cast<int>(result)) ? &watched : nullptr;
-  } else if (activity->operation == SLUICE_SYNC && *file_state != nullptr) {
-    ask_keeper(KeeperMessage::refresh, activity->descriptor);
-  } else if (activity->operation == SLUICE_CLOSE) {
+    watch(file_state, *activity, static_cast<int>(result));
+  } else if (activity->operation == SLUICE_SYNC ||
+             (*file_state == &synced && activity->operation != SLUICE_CLOSE)) {
+    // By whatever descriptor: the keeper knows which files are watched.
+    if (Area* area = this_area(); area != nullptr && area->snapshots.load(std::memory_order_relaxed) != 0) {
+      ask_keeper(*area, KeeperMessage::refresh, activity->descriptor);
+    }
+  }
+  if (activity->operation == SLUICE_CLOSE) {
     *file_state = nullptr;
   }
   errno = saved;
@@ -69,7 +62,8 @@ extern const sluice_stage stage_drop_unsynced = {
     .state = "buffers",
     .semantics = "broken",
     .parameters = "",
-    .operations = SLUICE_BIT(SLUICE_OPEN) | SLUICE_BIT(SLUICE_SYNC) | SLUICE_BIT(SLUICE_CLOSE),
+    .operations = SLUICE_BIT(SLUICE_OPEN) | SLUICE_BIT(SLUICE_SYNC) | SLUICE_BIT(SLUICE_CLOSE) |
+                  SLUICE_BIT(SLUICE_WRITE) | SLUICE_BIT(SLUICE_TRUNCATE) | SLUICE_BIT(SLUICE_ALLOCATE),
     .aside = 0,
     .start = nullptr,
     .act = act,

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
@@ -304,15 +306,28 @@ struct Call {
         (count > 0 && !note(static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(count)))) {
       return false;
     }
-    grow(static_cast<std::uint64_t>(at + count));
+    if (count > 0) {
+      grow(static_cast<std::uint64_t>(at + count));
+    }
     if (here) {
       syscall(SYS_lseek, activity.descriptor, at + count, SEEK_SET);
     }
     done(activity, count);
     return true;
   }
+  // Whether the file at home can be as large; where not, the kernel says why.
+  [[nodiscard]] bool can_reach(std::uint64_t end) const {
+    const auto size = static_cast<off_t>(end);
+    const long at = syscall(SYS_lseek, activity.descriptor, 0, SEEK_CUR);
+    const bool out = end <= INT64_MAX && end <= this_file_limit() && at >= 0 &&
+                     syscall(SYS_lseek, activity.descriptor, size, SEEK_SET) == size;
+    if (at >= 0) {
+      syscall(SYS_lseek, activity.descriptor, at, SEEK_SET);
+    }
+    return out;
+  }
   [[nodiscard]] bool cut() const {
-    if (!note(activity.length, Piece::cut)) {
+    if (!can_reach(activity.length) || !note(activity.length, Piece::cut)) {
       return false;
     }
     whole().size = activity.length;
@@ -321,7 +336,10 @@ struct Call {
   }
   [[nodiscard]] bool allocate() const {
     const std::uint64_t end = static_cast<std::uint64_t>(activity.offset) + activity.length;
-    if (activity.flags != 0 || activity.offset < 0 || activity.length == 0 || end > INT64_MAX ||
+    struct statfs found {};
+    const bool room = syscall(SYS_fstatfs, activity.descriptor, &found) == 0 &&
+                      activity.length / static_cast<std::uint64_t>(found.f_bsize) < found.f_bavail;
+    if (activity.flags != 0 || activity.offset < 0 || activity.length == 0 || !room || !can_reach(end) ||
         !note(end, Piece::grown)) {
       return false;
     }

@@ -346,7 +346,7 @@ std::int64_t read_pending(const Call& call) {
   if ((call.file.flags & O_ACCMODE) != O_RDWR) {
     return failed(activity, EBADF);
   }
-  if (activity.length > 0 && (activity.data == nullptr || !is_memory(activity.data, activity.length))) {
+  if (activity.data == nullptr || !is_memory(activity.data, activity.length)) {
     return pass_real(call);
   }
   const auto at = static_cast<std::uint64_t>(call.at());

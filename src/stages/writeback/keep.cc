@@ -2,13 +2,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <linux/kcmp.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include <ctime>
 
 #include "base/clock.h"
+#include "pipeline/lines.h"
 #include "pipeline/tell.h"
 
 namespace sluice::writeback {
@@ -66,8 +67,17 @@ void give_lease_back(int fd) {
   forget_owner(fd);
 }
 
+// Whether a line of /proc/self/maps is of the file: "... rw-s 00000000 fe:00 1234 /path".
+bool is_mapping(const char* line, const struct stat& file) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned long inode = 0;
+  return std::sscanf(line, "%*s %*s %*s %x:%x %lu", &major, &minor, &inode) == 3 && inode == file.st_ino &&
+         (makedev(major, minor) == file.st_dev || major == 0);  // btrfs has another number here
+}
+
 // Whether this process has the file open in no other way, in which it would not see what is kept back. Looks
-// at all its descriptors, once a file.
+// at all its descriptors and mappings, once a file.
 bool is_only_open(int fd, const struct stat& file) {
   const auto folder =
       static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -88,7 +98,9 @@ bool is_only_open(int fd, const struct stat& file) {
   if (folder >= 0) {
     syscall(SYS_close, folder);
   }
-  return out && size == 0;
+  return out && size == 0 && find_line("/proc/self/maps", [&](const char* line) {
+                               return is_mapping(line, file);
+                             }) == Lines::none;
 }
 
 // Whose the bytes are. The mount's number, or -1.
@@ -131,6 +143,8 @@ bool within_limit(std::uint64_t end) {
 bool try_stamp(Buffer& buffer, int fd) {
   bool good = false;
   buffer.stamp = stamp_of(fd, good);
+  struct stat found {};
+  buffer.nameless = good && syscall(SYS_fstat, fd, &found) == 0 && found.st_nlink == 0;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   if (!good || nanoseconds(now) - buffer.stamp.changed > tick) {
@@ -174,23 +188,7 @@ bool is_leased(int fd) {
 
 // Where nobody has written in time for who wants to open the file, the kernel has let that one in.
 bool is_still_ours(const Buffer& buffer, int fd) {
-  if (buffer.level != Level::strict || is_leased(fd)) {
-    return true;
-  }
-  bool good = false;
-  const FileStamp now = stamp_of(fd, good);
-  return good && now.size == buffer.stamp.size && now.changed == buffer.stamp.changed;
-}
-
-// Until the keeper has changed `held`, for so many tenths of a second; one that is stopped is not waited for.
-void wait_for_keeper(const Area& area, const Buffer& buffer, std::uint32_t held, int most) {
-  for (int i = 0; i < most && buffer.held == held && (i == 0 || keeper_lives(area)); ++i) {
-    const timespec patience{.tv_sec = 0, .tv_nsec = 100000000};
-    if (syscall(SYS_futex, &buffer.held, FUTEX_WAIT, held, &patience, nullptr, 0) != 0 &&
-        errno == ETIMEDOUT && is_stopped(area.keeper)) {
-      return;
-    }
-  }
+  return buffer.level != Level::strict || is_lease_kept(fd, buffer);
 }
 
 // Gives it to the keeper, who has it when this returns, or never: without it nobody could write for who
@@ -225,7 +223,6 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
   buffer.level = settings.level;
   buffer.process = this_process().id;
   buffer.started = this_process().started;
-  buffer.nameless = found.st_nlink == 0;
   buffer.device = found.st_dev;
   buffer.inode = found.st_ino;
   buffer.leased = false;
@@ -235,19 +232,18 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
   const AreaMount* mount = mount_of(area, name_file(head, fd));
   const std::uint32_t liked = mount != nullptr && mount->align > 0 ? mount->align : block_bytes;
   buffer.align = settings.block > 0 ? static_cast<std::uint32_t>(settings.block) : liked;
-  KeeperMessage message{.kind = KeeperMessage::watch,
-                        .buffer = index_of(area, buffer),
-                        .generation = buffer.generation,
-                        .process = this_process().id};
+  const KeeperMessage message{.kind = KeeperMessage::hold,
+                              .buffer = index_of(area, buffer),
+                              .generation = buffer.generation,
+                              .process = this_process().id};
   bool good = head.path[0] == '/' && stamp_file(buffer, fd);
   if (good && settings.level == Level::strict) {
     buffer.leased = mount != nullptr && take_lease(area, fd);
-    message.kind = KeeperMessage::hold;
-    good = buffer.leased && is_held(area, buffer, message, fd);
+    good = buffer.leased;
   } else {
-    good = good && is_only_open(fd, found) && tell_keeper(area, message, -1);
+    good = good && is_only_open(fd, found);
   }
-  if (!good) {
+  if (!good || !is_held(area, buffer, message, fd)) {
     disengage(area, buffer, fd);
     return false;
   }
@@ -271,7 +267,8 @@ bool begin_extent(Area& area, Buffer& buffer, int fd, std::uint64_t offset) {
   } else {
     buffer.poor = 0;
   }
-  if (area.over != 0 || !within_limit(end) || !has_room(area, fd) || !stamp_file(buffer, fd)) {
+  if (area.over != 0 || !keeper_lives(area) || !within_limit(end) || !has_room(area, fd) ||
+      !stamp_file(buffer, fd)) {
     buffer.wait = 16;
     return false;
   }

@@ -256,14 +256,28 @@ std::int64_t write_slowly(const Call& call, std::int64_t at) {
         return result;
       }
     }
-    done += keep(call, offset, data + done, length - done);
-    ++buffer.writes;
-    // A block that is full is written by whoever filled it, and an error is told at once.
-    if (buffer.base + buffer.length.load(relaxed) == buffer.end) {
-      if (const int error = call.flush(); error != 0) {
-        return end_write(call, at, call.fail(error));  // it stays here, and may come again
+    // A block that is full is written by whoever filled it, and an error is told at once. Then nothing of
+    // this write stays; what would take the place of bytes that are acknowledged waits until those are
+    // written.
+    const std::uint64_t before = buffer.length.load(relaxed);
+    const bool fills = buffer.end - static_cast<std::uint64_t>(offset) <= length - done;
+    int error = 0;
+    if (fills && static_cast<std::uint64_t>(offset) < buffer.base + before) {
+      error = call.flush();
+      if (error == 0) {
+        continue;
       }
+    } else {
+      const std::uint64_t part = keep(call, offset, data + done, length - done);
+      ++buffer.writes;
+      error = fills ? call.flush() : 0;
+      if (error == 0) {
+        done += part;
+        continue;
+      }
+      buffer.length.store(before, std::memory_order_release);
     }
+    return end_write(call, at, done > 0 ? call.done(static_cast<std::int64_t>(done)) : call.fail(error));
   }
   return call.done(static_cast<std::int64_t>(length));
 }
