@@ -28,4 +28,7 @@ if(SLUICE_SANITIZE)
   target_compile_options(sluice_flags INTERFACE -fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)
   target_link_options(sluice_flags INTERFACE -fsanitize=${SLUICE_SANITIZE})
+  if(SLUICE_SANITIZE STREQUAL thread)
+    target_compile_options(sluice_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)  # it does not know fences
+  endif()
 endif()

@@ -19,6 +19,12 @@ constexpr std::string_view what_it_is =
 
 constexpr std::string_view statuses = "0 done, 1 could not, 2 wrong usage or bad input";
 
+std::string_view statuses_of(const Verb& verb) {
+  return verb.runs_program ? "the command's; 125 Sluice failed, or wrong usage, 126 the command cannot be "
+                             "run, 127 there is none"
+                           : statuses;
+}
+
 // Separated by empty lines.
 std::vector<std::string_view> paragraphs_of(std::string_view text) {
   std::vector<std::string_view> out;
@@ -164,7 +170,7 @@ std::string help_text(const Verb& verb, const Style& style) {
     }
     out += "\n";
   }
-  return out + wrap(fmt::format("Exit status: {}.", statuses), page_width, 0);
+  return out + wrap(fmt::format("Exit status: {}.", statuses_of(verb)), page_width, 0);
 }
 
 std::string overview_man() {
@@ -223,7 +229,7 @@ std::string verb_man(const Verb& verb) {
     }
     out += ".SH EXAMPLES\n" + roff_rows(rows);
   }
-  out += fmt::format(".SH EXIT STATUS\n{}\n.SH SEE ALSO\n.BR sluice (1)\n", roff(statuses));
+  out += fmt::format(".SH EXIT STATUS\n{}\n.SH SEE ALSO\n.BR sluice (1)\n", roff(statuses_of(verb)));
   return out;
 }
 

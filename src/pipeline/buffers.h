@@ -60,6 +60,8 @@ struct alignas(64) Buffer {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   FileStamp stamp;
+  std::atomic<std::int64_t> began =
+      0;  // when they were about to be written, in nanoseconds; 0 = they are not
 };
 
 // What a file is, whatever it is called: a file_handle, whose size is 0 where the file system gives none.

@@ -93,10 +93,34 @@ AreaWhole* whole_of(AreaParts& parts, std::uint64_t device, std::uint64_t inode)
     // Without the lock: a row may become another file's meanwhile, and has another generation then.
     const std::uint32_t generation = row.generation;
     if (is_parted(row) && row.inode == inode && row.device == device && row.generation == generation) {
-      return &row;
+      // With nobody left who has it open, the number may be another file's.
+      return row.removed == 0 || keeper_lives(*this_area()) ? &row : nullptr;
     }
   }
   return nullptr;
+}
+
+LastName::LastName(int folder, const char* path) {
+  if (!is_parted() || path == nullptr) [[likely]] {
+    return;
+  }
+  const int saved = errno;
+  struct stat found {};
+  if (syscall(SYS_newfstatat, folder, path, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode) &&
+      found.st_nlink == 1) {
+    device_ = found.st_dev;
+    inode_ = found.st_ino;
+  }
+  errno = saved;
+}
+
+int LastName::removed(int result) const {
+  if (result == 0 && inode_ != 0) {
+    if (AreaWhole* whole = whole_of(*this_parts(), device_, inode_); whole != nullptr) {
+      whole->removed = 1;
+    }
+  }
+  return result;
 }
 
 void note_native(AreaParts& parts, std::uint64_t device, std::uint64_t inode) {

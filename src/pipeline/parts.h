@@ -60,9 +60,11 @@ struct AreaWhole {
   std::atomic<std::uint32_t> synced = 0;      // the program was told that it is safe
   std::atomic<std::uint32_t> failures = 0;    // to bring its parts together
   std::atomic<std::int32_t> error = 0;        // the last of them, an errno
-  std::atomic<std::uint32_t> known = 0;  // to who brings its parts together, whatever becomes of its name
+  std::atomic<std::uint32_t> known = 0;    // to who brings its parts together, whatever becomes of its name
+  std::atomic<std::uint32_t> removed = 0;  // its last name is gone: when nobody has it open, neither is it
   std::atomic<std::uint64_t> device = 0;
   std::atomic<std::uint64_t> inode = 0;
+  FileHandle handle;                    // another file may get the same number later
   std::atomic<std::uint64_t> size = 0;  // as the program sees it
   FileStamp stamp;                      // of the file that is there, as we left it
   std::atomic<std::int64_t> began = 0;  // when its last bytes were about to be written there; nanoseconds
@@ -113,6 +115,18 @@ int look_at_whole(Look look, const Number& device, const Number& inode, Size& si
   }
   return parts->gathered == before ? out : look();  // it may have been in parts before
 }
+
+// The last name of a file is about to be removed, or replaced, and was.
+class LastName {
+ public:
+  LastName(int folder, const char* path);
+  // Notes it, where the call has done it.
+  int removed(int result) const;
+
+ private:
+  std::uint64_t device_ = 0;
+  std::uint64_t inode_ = 0;  // 0 = no file in parts
+};
 
 // A file is not to be in parts from now on; notes it, no more.
 void note_native(AreaParts& parts, std::uint64_t device, std::uint64_t inode);

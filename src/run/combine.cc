@@ -196,7 +196,9 @@ class Locks {
 
 bool is_file(int fd, const AreaWhole& whole) {
   struct stat found {};
-  return fd >= 0 && fstat(fd, &found) == 0 && found.st_dev == whole.device && found.st_ino == whole.inode;
+  int mount = 0;
+  return fd >= 0 && fstat(fd, &found) == 0 && found.st_dev == whole.device && found.st_ino == whole.inode &&
+         (whole.handle.empty() || handle_of(fd, mount) == whole.handle);
 }
 
 // The file itself, by its path or under another name in the same folder; none where it is not there.
@@ -282,7 +284,12 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
   out.path = whole.path.data();
   out.put = sources.empty() ? "" : folder_of(sources.front().data);
   if (!is_file(fd.get(), whole)) {
-    fd = open_whole(whole);
+    fd = whole.removed != 0 ? UniqueFd() : open_whole(whole);
+  }
+  if (!fd && whole.removed != 0) {
+    out.outcome = Outcome::dropped;
+    out.why = "the file was removed";
+    return out;
   }
   if (!fd) {
     return to_beside(combine_sources(sources, 0), sources, std::move(out),

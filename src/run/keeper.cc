@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "run/own_thread.h"
 
 namespace sluice {
 namespace {
@@ -66,9 +67,7 @@ Status Keeper::start() {
   std::promise<void> ready;
   thread_ = std::thread([&] {
     // The kernel tells this thread alone; the program's own signals are for others.
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    block_signals();
     sigset_t told;
     sigemptyset(&told);
     sigaddset(&told, SIGRTMIN);

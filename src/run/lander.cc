@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,6 +19,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "pipeline/passing.h"
+#include "run/own_thread.h"
 
 namespace sluice {
 namespace {
@@ -36,12 +35,6 @@ constexpr std::size_t most_helpers = 2;
 constexpr std::size_t enough = 256;  // files for one
 
 // They are for the thread that waits for the program.
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
-}
-
 // All that are not home. Nobody else frees them.
 std::vector<Pending*> pending_of(Area& area) {
   std::vector<Pending*> out;

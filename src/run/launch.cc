@@ -23,8 +23,10 @@ namespace {
 // Those that one process sends another; then those that a terminal sends to all of its foreground group, the
 // program included. The last two would stop us at once: we stop when the program has, and what it kept back
 // is written. Not where somebody else attends to that.
-constexpr std::array passed_on = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH,
-                                  SIGCONT, SIGINT, SIGQUIT, SIGTSTP, SIGTTIN};
+constexpr std::array passed_on = {SIGPIPE, SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,   SIGALRM,  SIGABRT,
+                                  SIGTRAP, SIGILL,  SIGFPE,  SIGBUS,  SIGSEGV,   SIGSYS,   SIGSTKFLT,
+                                  SIGPROF, SIGXCPU, SIGPWR,  SIGIO,   SIGVTALRM, SIGWINCH, SIGCONT,
+                                  SIGINT,  SIGQUIT, SIGTSTP, SIGTTIN};
 constexpr std::size_t stopping = 2;
 std::array<struct sigaction, passed_on.size()> known = {};  // what was done with them before
 
@@ -37,8 +39,19 @@ void pass_on(int signal, siginfo_t* info, void*) {
   // A terminal's reach the whole group, the program's own are no news to it. One that somebody sends to the
   // group it gets twice: nothing tells those from one that was meant for us.
   const pid_t to = child.load();
-  if (to > 0 && info->si_code <= 0) {
-    if (info->si_pid == to || info->si_pid == watcher.load()) {
+  const bool sent = info->si_code <= 0;
+  // A fault of our own.
+  if (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGTRAP ||
+      signal == SIGSYS) {
+    if (!sent) {
+      ::signal(signal, SIG_DFL);
+      raise(signal);
+      return;
+    }
+  }
+  if (to > 0 && sent) {
+    // Our own is what abort() sends, and the kernel where nobody reads what we say.
+    if (info->si_pid == to || info->si_pid == watcher.load() || info->si_pid == getpid()) {
       return;
     }
     kill(to, signal);
@@ -61,16 +74,24 @@ class Signals {
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     // Also those that are ignored: the program may have a handler of its own. Of those that a terminal sends,
     // one that somebody sent to us alone is for the program.
+    static bool again = false;
     for (std::size_t i = 0; i < passed_on.size(); ++i) {
-      sigaction(passed_on[i], nullptr, &known[i]);
+      if (!again || passed_on[i] != SIGPIPE) {
+        sigaction(passed_on[i], nullptr, &known[i]);
+      }
       if (stops || i + stopping < passed_on.size()) {
         sigaction(passed_on[i], &action, nullptr);
       }
     }
+    again = true;
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
-  ~Signals() { restore(); }
+  // What is said at the end may have no reader, and the program's status counts all the same.
+  ~Signals() {
+    restore();
+    signal(SIGPIPE, SIG_IGN);
+  }
 
   static void restore() {
     for (std::size_t i = 0; i < passed_on.size(); ++i) {
@@ -131,7 +152,7 @@ void stop_with(pid_t pid) {
   }
 }
 
-int wait_for(pid_t pid, const std::function<void()>& before_stop, rusage& used) {
+Result<int> wait_for(pid_t pid, const std::function<void()>& before_stop, rusage& used) {
   int status = 0;
   for (;;) {
     const pid_t found = wait4(pid, &status, WUNTRACED, &used);
@@ -140,8 +161,10 @@ int wait_for(pid_t pid, const std::function<void()>& before_stop, rusage& used) 
         before_stop();
       }
       stop_with(pid);
-    } else if (found == pid || errno != EINTR) {
+    } else if (found == pid) {
       return status;
+    } else if (errno != EINTR) {
+      return Errno().fail("cannot wait for the program");
     }
   }
 }
@@ -184,6 +207,11 @@ Result<Ended> launch(const std::vector<std::string>& command,
   const UniqueFd reading(pipe_ends[0]);
   UniqueFd writing(pipe_ends[1]);
   const Signals signals(attendant == nullptr);
+  // Who is ignored by its parent cannot be waited for.
+  struct sigaction inherited_child {};
+  struct sigaction waited {};
+  waited.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &waited, &inherited_child);
   const double start = steady_seconds();
   // Nothing is passed on before there is somebody to pass it to.
   sigset_t all;
@@ -194,6 +222,7 @@ Result<Ended> launch(const std::vector<std::string>& command,
   if (pid == 0) {
     signals.restore();
     signal(SIGXFSZ, inherited_size_signal);
+    sigaction(SIGCHLD, &inherited_child, nullptr);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     if (attendant != nullptr) {
       attendant->prepare();
@@ -224,7 +253,7 @@ Result<Ended> launch(const std::vector<std::string>& command,
   if (attendant == nullptr) {
     constexpr std::uint64_t block = 512;
     rusage used{};
-    out.status = wait_for(pid, before_stop, used);
+    SLUICE_TRY(out.status, wait_for(pid, before_stop, used));
     out.fetched = static_cast<std::uint64_t>(used.ru_inblock) * block;
     pass_nothing_on();
   }

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "move/home.h"
+#include "run/own_thread.h"
 
 namespace sluice {
 namespace {
@@ -31,12 +30,6 @@ constexpr std::size_t enough = 32;        // files for one
 constexpr std::size_t enough_synced = 2;  // a file system flushes several in the time of one
 
 // They are for the thread that waits for the program.
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
-}
-
 bool is_synced(const AreaMove& move) {
   return (move.flags & AreaMove::synced) != 0;
 }

@@ -16,6 +16,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -34,6 +35,9 @@ namespace {
 
 using Outcome = Recovered::Outcome;
 
+constexpr std::int64_t a_tick = 10000000;     // nanoseconds, by which the kernel's time may be behind
+constexpr std::int64_t a_moment = 100000000;  // in which a write that is about to be has changed it
+
 // Whether the file holds these bytes there already: whoever was killed while it wrote them had written them.
 bool is_there(int fd, const std::byte* bytes, std::uint64_t length, std::uint64_t offset) {
   std::vector<std::byte> found(length);
@@ -46,6 +50,23 @@ bool is_there(int fd, const std::byte* bytes, std::uint64_t length, std::uint64_
     done += static_cast<std::uint64_t>(got);
   }
   return std::memcmp(found.data(), bytes, length) == 0;
+}
+
+// Whether whoever was killed was about to write the bytes just then, where the file ended, and what is there
+// of them by now are these: the kernel changes the time first. Nothing of anybody else can be written over.
+bool is_begun(int fd, const Buffer& buffer, const std::byte* bytes, std::uint64_t length) {
+  struct stat found {};
+  if (fstat(fd, &found) != 0) {
+    return false;
+  }
+  const std::int64_t since = nanoseconds(found.st_mtim) - buffer.began;
+  if (buffer.began == 0 || since < -a_tick || since > a_moment) {
+    return false;
+  }
+  const auto size = static_cast<std::uint64_t>(found.st_size);
+  const auto before = static_cast<std::uint64_t>(buffer.stamp.size);
+  return buffer.base >= before && size >= before && size <= buffer.base + length &&
+         (size <= buffer.base ? size == before : is_there(fd, bytes, size - buffer.base, buffer.base));
 }
 
 // Whether a descriptor is the file of the record: the same inode, and where the file system gives handles,
@@ -296,7 +317,8 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
   if (fd < 0) {
     out.path = name_of(file.get(), out.path);  // its folder may have another one
   }
-  if (stamp_of(file.get(), good) == buffer.stamp && good) {
+  if ((stamp_of(file.get(), good) == buffer.stamp && good) ||
+      is_begun(file.get(), buffer, area.bytes_of(buffer), out.bytes)) {
     return to_file(area, buffer, std::move(out), file.get());
   }
   if (is_there(file.get(), area.bytes_of(buffer), out.bytes, out.offset)) {
@@ -322,12 +344,14 @@ std::string describe(const Recovered& one) {
                          quote(one.put));
     case Outcome::dropped:
     case Outcome::lives:
-      return fmt::format("{}: {}", what, one.why);
+      return fmt::format("{}: {}", one.bytes == 0 ? quote(one.path) : what, one.why);
     case Outcome::moved:
       return fmt::format("brought {} home{}{}", quote(one.path), one.why.empty() ? "" : ", but ", one.why);
     case Outcome::stays:
-      return fmt::format("{} is not a link to its data any more, which stays in {}", quote(one.path),
-                         quote(one.put));
+      return fmt::format(
+          "{} is not a link to its data any more, because somebody replaced or moved it; the data stays "
+          "in {}: put it where it belongs, or remove it",
+          quote(one.path), quote(one.put));
     case Outcome::lost:
       return fmt::format("{} is lost{}{}: {}", one.bytes == 0 ? quote(one.path) : what,
                          one.put.empty() ? "" : ", which was in ", one.put.empty() ? "" : quote(one.put),

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "move/home.h"
@@ -28,12 +28,27 @@ bool go_on(std::uint64_t /*bytes*/) {
 
 }  // namespace
 
+// By its bytes: a mapping may change them and no time.
 bool Snapshots::is_as_it_stood(const Snapshot& snapshot) {
   struct stat now {};
-  const struct stat& before = snapshot.stood;
-  return fstat(snapshot.file.get(), &now) == 0 && now.st_size == before.st_size &&
-         nanoseconds(now.st_mtim) == nanoseconds(before.st_mtim) &&
-         nanoseconds(now.st_ctim) == nanoseconds(before.st_ctim);
+  struct stat before {};
+  const UniqueFd file = open_again(snapshot.file.get(), O_RDONLY);
+  if (!file || fstat(file.get(), &now) != 0 || fstat(snapshot.copy.get(), &before) != 0 ||
+      now.st_size != before.st_size || now.st_mode != before.st_mode) {
+    return false;
+  }
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  std::vector<char> one(piece);
+  std::vector<char> other(piece);
+  for (off_t at = 0; at < now.st_size;) {
+    const ssize_t got = pread(file.get(), one.data(), piece, at);
+    if (got <= 0 || pread(snapshot.copy.get(), other.data(), static_cast<std::size_t>(got), at) != got ||
+        std::memcmp(one.data(), other.data(), static_cast<std::size_t>(got)) != 0) {
+      return false;
+    }
+    at += got;
+  }
+  return true;
 }
 
 Status Snapshots::take(const UniqueFd& fd, bool again) {
@@ -56,8 +71,7 @@ Status Snapshots::take(const UniqueFd& fd, bool again) {
   fresh.copy = from ? scratch_beside(path) : UniqueFd();
   Status taken = fresh.copy ? copy_whole(from.get(), fresh.copy.get(), go_on)
                             : Status(Errno().fail(fmt::format("cannot keep a copy of {}", quote(path))));
-  if (taken && fstat(from.get(), &found) == 0) {
-    fresh.stood = found;
+  if (taken) {
     all_.insert_or_assign({found.st_dev, found.st_ino}, std::move(fresh));
     return {};
   }
@@ -65,7 +79,7 @@ Status Snapshots::take(const UniqueFd& fd, bool again) {
   if (known != all_.end()) {
     all_.erase(known);
   }
-  return lacks(taken ? EIO : taken.error().number, quote(path));
+  return lacks(taken.error().number, quote(path));
 }
 
 Status Snapshots::take_all(const UniqueFd& of) {

@@ -1,8 +1,6 @@
 // How files stood when they were last synced, to be put back at the end: the stage `drop-unsynced`.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
@@ -27,7 +25,6 @@ class Snapshots {
   struct Snapshot {
     UniqueFd file;  // its name alone: one that is open for writing cannot be run
     UniqueFd copy;
-    struct stat stood = {};
   };
   static bool is_as_it_stood(const Snapshot& snapshot);
   // Why there is no copy; the same is said once.

@@ -59,14 +59,18 @@ ssize_t copy_piece(int in, off_t* in_offset, int out, off_t* out_offset, size_t 
   return put;
 }
 
-// Whether what is read and what is written are the same bytes of one file, in part.
-bool overlap(int in, const off_t* in_offset, int out, const off_t* out_offset, size_t length) {
+// Within one file, only what it has before counts: so much of it, and whether that is written over itself.
+bool overlap(int in, const off_t* in_offset, int out, const off_t* out_offset, size_t& length) {
   struct stat source {};
   struct stat target {};
   const off_t from = in_offset != nullptr ? *in_offset : lseek(in, 0, SEEK_CUR);
   const off_t to = out_offset != nullptr ? *out_offset : lseek(out, 0, SEEK_CUR);
-  return fstat(in, &source) == 0 && fstat(out, &target) == 0 && source.st_ino == target.st_ino &&
-         source.st_dev == target.st_dev && static_cast<size_t>(std::abs(from - to)) < length;
+  if (fstat(in, &source) != 0 || fstat(out, &target) != 0 || source.st_ino != target.st_ino ||
+      source.st_dev != target.st_dev) {
+    return false;
+  }
+  length = std::min(length, static_cast<size_t>(std::max<off_t>(source.st_size - from, 0)));
+  return static_cast<size_t>(std::abs(from - to)) < length;
 }
 
 // All of it, or until nothing more comes. These calls are no places at which a thread is cancelled; reads and

@@ -42,13 +42,23 @@ struct alignas(4096) Gathering {
 };
 sluice::Pool<Gathering, 16> gatherings;
 
+// What is surely no memory is not shown to a stage of somebody else.
+bool is_bad(const File& file, const void* data, std::size_t length) {
+  if (!file.stack->is_foreign() || length == 0 || is_memory(data, length)) [[likely]] {
+    return false;
+  }
+  errno = EFAULT;
+  return true;
+}
+
 ssize_t read_as(File& file, int fd, void* data, std::size_t length, std::int64_t offset) {
-  return act(file, SLUICE_READ, fd, data, length, offset);
+  return is_bad(file, data, length) ? -1 : act(file, SLUICE_READ, fd, data, length, offset);
 }
 
 // A stage takes what is written as it is; only its type allows more.
 ssize_t write_as(File& file, int fd, const void* data, std::size_t length, std::int64_t offset) {
-  return act(file, SLUICE_WRITE, fd, const_cast<void*>(data), length, offset);
+  return is_bad(file, data, length) ? -1
+                                    : act(file, SLUICE_WRITE, fd, const_cast<void*>(data), length, offset);
 }
 
 // The bytes of a vector; -1 where they are too many, as the kernel says.

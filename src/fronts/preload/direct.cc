@@ -1,12 +1,17 @@
 // syscall(), by which programs make calls for which libc had no function when they were written: what libuv
 // does with files, for one. Those that concern files are made by our functions of the same kind, so that
 // nothing passes unseen what stages keep back.
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,8 +19,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <type_traits>
 
 #include "fronts/preload/elsewhere.h"
@@ -36,6 +44,7 @@ using sluice::preload::elsewhere;
 using sluice::preload::fails;
 using sluice::preload::File;
 using sluice::preload::is_active;
+using sluice::preload::is_single_threaded;
 using sluice::preload::may_keep;
 using sluice::preload::NameHold;
 using sluice::preload::open_through;
@@ -43,10 +52,13 @@ using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 using sluice::preload::real;
 using sluice::preload::settle_all;
+using sluice::preload::within;
 
 extern "C" ssize_t getdents64(int, void*, size_t) noexcept;
 
 namespace {
+
+constexpr long number_of_fchmodat2 = 452;  // newer than our libc's list
 
 // What was passed to syscall(), as whoever takes it wants it.
 struct Argument {
@@ -270,6 +282,37 @@ long by_number(long number, const Argument (&of)[6]) {
       return sendmsg(of[0], of[1], of[2]);
     case SYS_sendmmsg:
       return sendmmsg(of[0], of[1], of[2], of[3]);
+    case SYS_execveat:
+      return execveat(of[0], of[1], of[2], of[3], of[4]);
+    case SYS_open_by_handle_at:
+      return open_by_handle_at(of[0], of[1], of[2]);
+    case SYS_sync:
+      sync();
+      return 0;
+    case SYS_syncfs:
+      return syncfs(of[0]);
+    case SYS_sync_file_range:
+      return sync_file_range(of[0], of[1], of[2], of[3]);
+    case SYS_flock:
+      return flock(of[0], of[1]);
+    case SYS_ioctl:
+      return ioctl(of[0], of[1], static_cast<void*>(of[2]));
+    case SYS_prlimit64:
+      return prlimit(of[0], static_cast<__rlimit_resource>(of[1].value), of[2], of[3]);
+    case SYS_setxattr:
+    case SYS_lsetxattr:
+    case SYS_fsetxattr:
+    case SYS_getxattr:
+    case SYS_lgetxattr:
+    case SYS_fgetxattr:
+    case SYS_listxattr:
+    case SYS_llistxattr:
+    case SYS_flistxattr:
+    case SYS_removexattr:
+    case SYS_lremovexattr:
+    case SYS_fremovexattr:
+    case number_of_fchmodat2:
+      return with_plain_files(number, of);
     case SYS_execve:
       return execve(of[0], of[1], of[2]);
     case SYS_exit_group:
@@ -281,6 +324,10 @@ long by_number(long number, const Argument (&of)[6]) {
     case SYS_io_submit:
       return with_plain_files(number, of);
 #ifdef SYS_open  // those of older machines
+    case SYS_setrlimit:
+      return setrlimit(static_cast<__rlimit_resource>(of[0].value), of[1]);
+    case SYS_vfork:
+      return vfork();
     case SYS_open:
       return open(of[0], of[1], static_cast<mode_t>(of[2]));
     case SYS_fork:
@@ -325,6 +372,29 @@ long by_number(long number, const Argument (&of)[6]) {
   }
 }
 
+// Whether functions of somebody else stand between ours and libc's.
+bool others_stand_in() {
+  static std::atomic<int> known = -1;
+  int out = known.load(std::memory_order_relaxed);
+  if (out < 0) {
+    Dl_info libc{};
+    Dl_info found{};
+    out = 0;
+    if (dladdr(reinterpret_cast<void*>(&gnu_get_libc_version), &libc) != 0) {
+      for (void* one : {reinterpret_cast<void*>(real.open), reinterpret_cast<void*>(real.close),
+                        reinterpret_cast<void*>(real.read), reinterpret_cast<void*>(real.write),
+                        reinterpret_cast<void*>(real.pread), reinterpret_cast<void*>(real.pwrite),
+                        reinterpret_cast<void*>(real.lseek), reinterpret_cast<void*>(real.fsync)}) {
+        out |= dladdr(one, &found) != 0 && found.dli_fbase != libc.dli_fbase ? 1 : 0;
+      }
+    }
+    const char* preloaded = getenv("LD_PRELOAD");
+    out |= preloaded != nullptr && std::strpbrk(preloaded, ": ") != nullptr ? 1 : 0;
+    known.store(out, std::memory_order_relaxed);
+  }
+  return out != 0;
+}
+
 }  // namespace
 
 SLUICE_EXPORT long syscall(long number, ...) noexcept {
@@ -335,5 +405,23 @@ SLUICE_EXPORT long syscall(long number, ...) noexcept {
     one.value = va_arg(list, long);
   }
   va_end(list);
-  return by_number(number, of);
+  // A library that is preloaded beside us may make its calls by number: those of ours come back here, and
+  // have passed the stages already.
+  const bool back = within.stages + within.numbers > 0;
+  if (!is_active() || (back && others_stand_in())) {
+    return plainly(number, of);
+  }
+  // Functions of libc may be places at which a thread is cancelled; this is none.
+  const bool alone = is_single_threaded();
+  int state = PTHREAD_CANCEL_ENABLE;
+  if (!alone) {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+  }
+  ++within.numbers;
+  const long out = by_number(number, of);
+  within.numbers -= within.numbers > 0 ? 1 : 0;
+  if (!alone) {
+    pthread_setcancelstate(state, nullptr);
+  }
+  return out;
 }

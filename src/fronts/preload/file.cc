@@ -28,6 +28,7 @@ namespace sluice::preload {
 
 constinit std::atomic<File*> files[most_descriptors] = {};
 thread_local constinit unsigned inside_foreign = 0;
+thread_local constinit Within within;
 
 namespace {
 
@@ -73,33 +74,25 @@ constexpr Calls calls_with(int (*close)(int)) {
 constexpr Calls calls = calls_with(close_below);
 constexpr Calls calls_when_closed = calls_with(closed_already);
 
-// How deep this thread is in stages, and what it had before.
-struct Cancelling {
-  unsigned depth = 0;
-  int before = PTHREAD_CANCEL_ENABLE;
-};
-__attribute__((tls_model("initial-exec"))) thread_local constinit Cancelling cancelling;
-
 // Stages do not end in the middle, with what they hold: a thread is cancelled before a call or after it. And
 // not in one whose own call of libc would be no place for that, because a stage writes something first.
-class NotCancelled {
+class InStages {
  public:
-  NotCancelled() : alone_(is_single_threaded()) {
-    if (!alone_ && cancelling.depth++ == 0) {
-      pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling.before);
+  InStages() {
+    if (within.stages++ == 0 && !is_single_threaded()) {
+      within.uncancelled = true;
+      pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &within.cancel_state);
     }
   }
-  NotCancelled(const NotCancelled&) = delete;
-  NotCancelled& operator=(const NotCancelled&) = delete;
+  InStages(const InStages&) = delete;
+  InStages& operator=(const InStages&) = delete;
   // A handler that jumped within itself has left already.
-  ~NotCancelled() {
-    if (!alone_ && cancelling.depth > 0 && --cancelling.depth == 0) {
-      pthread_setcancelstate(cancelling.before, nullptr);
+  ~InStages() {
+    if (within.stages > 0 && --within.stages == 0 && within.uncancelled) {
+      within.uncancelled = false;
+      pthread_setcancelstate(within.cancel_state, nullptr);
     }
   }
-
- private:
-  bool alone_;
 };
 
 // What stands for the call, of this thread.
@@ -139,11 +132,11 @@ constexpr Calls calls_that_change_names = [] {
 
 __attribute__((always_inline)) inline std::int64_t act_with(const Calls& below, const Stack& stack,
                                                             FileStates& states, sluice_activity& activity) {
-  const unsigned foreign = stack.is_foreign() ? 1 : 0;
-  const NotCancelled whole;
-  inside_foreign += foreign;
+  const unsigned before = inside_foreign;
+  const InStages within_them;
+  inside_foreign = before + (stack.is_foreign() ? 1 : 0);
   const std::int64_t result = stack.act(below, states, activity);
-  inside_foreign -= foreign;
+  inside_foreign = before;
   if (result < 0) {
     errno = activity.error;
   }
@@ -389,9 +382,13 @@ void say(const char* what, const char* why) {
 }
 
 void leave_stages() {
-  if (cancelling.depth > 0) {
-    cancelling.depth = 0;
-    pthread_setcancelstate(cancelling.before, nullptr);
+  const bool uncancelled = within.uncancelled;
+  inside_foreign = 0;
+  within.stages = 0;
+  within.numbers = 0;
+  within.uncancelled = false;
+  if (uncancelled) {
+    pthread_setcancelstate(within.cancel_state, nullptr);
   }
 }
 

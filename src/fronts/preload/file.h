@@ -131,7 +131,15 @@ inline Held managed_point(int fd, sluice_operation operation) {
   return managed(fd, operation);
 }
 
-// This thread jumps out of whatever stages it is in.
+// How deep a thread is in calls of ours.
+struct Within {
+  unsigned stages = 0;
+  unsigned numbers = 0;      // calls by their number
+  bool uncancelled = false;  // and what it had before:
+  int cancel_state = PTHREAD_CANCEL_ENABLE;
+};
+__attribute__((tls_model("initial-exec"))) extern thread_local constinit Within within;
+// It has left all of them, or jumps out.
 void leave_stages();
 
 // Passes an activity through the stack; sets errno where it failed.

@@ -187,14 +187,81 @@ SLUICE_MAKES(int, symlinkat, (const char* to, int folder, const char* path), (to
 SLUICE_WHOLE(DIR*, opendir, (const char* path), (path), )
 SLUICE_WHOLE(DIR*, fdopendir, (int fd), (fd), )
 SLUICE_WHOLE(void, rewinddir, (DIR * folder), (folder), noexcept)
-SLUICE_WHOLE(ssize_t, getdents64, (int fd, void* out, size_t size), (fd, out, size), noexcept)
 using Entries = dirent***;
 using Keeps = int (*)(const dirent*);
 using Compares = int (*)(const dirent**, const dirent**);
-SLUICE_WHOLE(int, scandir, (const char* path, Entries out, Keeps keeps, Compares compares),
-             (path, out, keeps, compares), )
-SLUICE_WHOLE(int, scandirat, (int folder, const char* path, Entries out, Keeps keeps, Compares compares),
-             (folder, path, out, keeps, compares), )
+
+namespace {
+
+// A link of ours is a file, here as for everybody who looks at it by its name.
+void show_file(int folder, dirent* entry) {
+  const sluice::Area* area = entry == nullptr || entry->d_type != DT_LNK ? nullptr : sluice::this_area();
+  if (area == nullptr || area->moves == 0) [[likely]] {
+    return;
+  }
+  const int saved = errno;
+  struct stat found {};
+  if (fstatat(folder, entry->d_name, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode)) {
+    entry->d_type = DT_REG;
+  }
+  errno = saved;
+}
+
+// Who asks for the entries of a folder, and which it wants.
+struct Scan {
+  int folder = -1;
+  Keeps keeps = nullptr;
+};
+__attribute__((tls_model("initial-exec"))) thread_local constinit Scan scan;
+
+int show_and_ask(const dirent* entry) {
+  show_file(scan.folder, const_cast<dirent*>(entry));
+  return scan.keeps == nullptr ? 1 : scan.keeps(entry);
+}
+
+}  // namespace
+
+SLUICE_EXPORT dirent* readdir(DIR* folder) {
+  dirent* out = SLUICE_NEXT(readdir)(folder);
+  show_file(dirfd(folder), out);
+  return out;
+}
+SLUICE_ALIAS(dirent64*, readdir64, readdir, (DIR*));
+SLUICE_EXPORT ssize_t getdents64(int fd, void* out, size_t size) noexcept {
+  if (is_keeping()) [[unlikely]] {
+    put_down_all();
+  }
+  const ssize_t got = SLUICE_NEXT(getdents64)(fd, out, size);
+  for (ssize_t at = 0; at < got;) {
+    auto* entry = reinterpret_cast<dirent*>(static_cast<char*>(out) + at);
+    show_file(fd, entry);
+    at += entry->d_reclen;
+  }
+  return got;
+}
+SLUICE_EXPORT int scandirat(int folder, const char* path, Entries out, Keeps keeps, Compares compares) {
+  if (is_keeping()) [[unlikely]] {
+    put_down_all();
+  }
+  const sluice::Area* area = sluice::this_area();
+  if (area == nullptr || area->moves == 0) [[likely]] {
+    return SLUICE_NEXT(scandirat)(folder, path, out, keeps, compares);
+  }
+  const Scan before = scan;
+  const auto own = static_cast<int>(syscall(SYS_openat, folder, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  scan = {.folder = own, .keeps = keeps};
+  const int count = SLUICE_NEXT(scandirat)(folder, path, out, show_and_ask, compares);
+  const int saved = errno;
+  scan = before;
+  if (own >= 0) {
+    syscall(SYS_close, own);
+  }
+  errno = saved;
+  return count;
+}
+SLUICE_EXPORT int scandir(const char* path, Entries out, Keeps keeps, Compares compares) {
+  return scandirat(AT_FDCWD, path, out, keeps, compares);
+}
 SLUICE_WHOLE(int, ftw, (const char* path, __ftw_func_t each, int descriptors), (path, each, descriptors), )
 SLUICE_WHOLE(int, nftw, (const char* path, __nftw_func_t each, int descriptors, int flags),
              (path, each, descriptors, flags), )

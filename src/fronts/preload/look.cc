@@ -204,8 +204,9 @@ int unlinked_below(int folder, const char* path, bool removes_folders, Unlink un
 
 template <class Unlink>
 int unlinked(int folder, const char* path, int flags, bool removes_folders, Unlink unlink) {
-  return change_names(SLUICE_REMOVE, {folder, path}, {}, flags,
-                      [&] { return unlinked_below(folder, path, removes_folders, unlink); });
+  const sluice::LastName name(folder, path);
+  return name.removed(change_names(SLUICE_REMOVE, {folder, path}, {}, flags,
+                                   [&] { return unlinked_below(folder, path, removes_folders, unlink); }));
 }
 
 // Whether it is there or below.
@@ -315,10 +316,25 @@ int renamed_below(int folder, const char* from, int other, const char* to, unsig
   return out;
 }
 
+bool is_there(int folder, const char* path) {
+  const int saved = errno;
+  struct stat found {};
+  const bool out = path != nullptr && syscall(SYS_newfstatat, folder, path, &found, AT_SYMLINK_NOFOLLOW) == 0;
+  errno = saved;
+  return out;
+}
+
 template <class Rename>
 int renamed(int folder, const char* from, int other, const char* to, unsigned flags, Rename rename) {
-  return change_names(SLUICE_RENAME, {folder, from}, {other, to}, static_cast<int>(flags),
-                      [&] { return renamed_below(folder, from, other, to, flags, rename); });
+  // A file that takes the place of another one is whole by then: others may read it at once.
+  if (sluice::is_parted() && is_there(other, to) && fails(sluice::make_native(folder, from))) [[unlikely]] {
+    return -1;
+  }
+  const sluice::LastName replaced(other, to);
+  const bool exchanged = (flags & RENAME_EXCHANGE) != 0;
+  const int out = change_names(SLUICE_RENAME, {folder, from}, {other, to}, static_cast<int>(flags),
+                               [&] { return renamed_below(folder, from, other, to, flags, rename); });
+  return exchanged ? out : replaced.removed(out);
 }
 
 // A path that is not there, or empty, means the descriptor itself. libc's headers promise the compiler that

@@ -25,12 +25,15 @@ using sluice::preload::cancel_point;
 using sluice::preload::detach;
 using sluice::preload::fails;
 using sluice::preload::File;
+using sluice::preload::files;
 using sluice::preload::forget;
 using sluice::preload::hear_lifetime;
 using sluice::preload::Held;
+using sluice::preload::hold;
 using sluice::preload::is_active;
-using sluice::preload::managed;
+using sluice::preload::is_single_threaded;
 using sluice::preload::may_keep;
+using sluice::preload::most_descriptors;
 using sluice::preload::NameHold;
 using sluice::preload::open_native;
 using sluice::preload::open_through;
@@ -38,6 +41,7 @@ using sluice::preload::placed_data;
 using sluice::preload::put_down_name;
 using sluice::preload::real;
 using sluice::preload::settle;
+using sluice::preload::settle_all;
 using sluice::preload::share;
 
 namespace {
@@ -263,7 +267,10 @@ SLUICE_ALIAS(FILE*, fopen64, fopen, (const char*, const char*));
 // What is left in its buffer is for the old file; without a path it stays that file.
 SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
   const int fd = stream == nullptr ? -1 : stream->_fileno;
-  const Held before = managed(fd, SLUICE_CLOSE);
+  // Whatever its stages want: what is in the stream's buffer is theirs, and the number becomes another
+  // file's.
+  const bool known = static_cast<unsigned>(fd) < most_descriptors && files[fd].load() != nullptr;
+  const Held before(known ? hold(fd) : nullptr);
   const int flags = is_active() ? flags_of(mode) : -1;
   File* file = flags < 0 ? nullptr
                          : begin(AT_FDCWD,
@@ -296,7 +303,11 @@ SLUICE_EXPORT int close(int fd) {
   return out;
 }
 SLUICE_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
-  if ((static_cast<unsigned>(flags) & CLOSE_RANGE_CLOEXEC) == 0 && first <= last) {
+  const auto wanted = static_cast<unsigned>(flags);
+  const bool known = (wanted & ~(CLOSE_RANGE_CLOEXEC | CLOSE_RANGE_UNSHARE)) == 0;
+  if ((wanted & CLOSE_RANGE_UNSHARE) != 0 && !is_single_threaded()) {
+    settle_all(SLUICE_SETTLE_RETIRE);  // this thread has descriptors of its own then, the others keep theirs
+  } else if (known && (wanted & CLOSE_RANGE_CLOEXEC) == 0 && first <= last) {
     forget(first, last);
   }
   return real.close_range(first, last, flags);

@@ -4,10 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
-#include "sluice/stage.h"
+#include "pipeline/answer.h"
 
 namespace sluice {
 namespace {
@@ -34,6 +35,23 @@ std::int64_t read_nothing(sluice_activity& activity, const sluice_next* next) {
   return static_cast<std::int64_t>(got);
 }
 
+// All of it is taken. Whether it may be written at all the kernel says of nothing, too.
+std::int64_t write_nothing(sluice_activity& activity, const sluice_next* next) {
+  sluice_activity none = activity;
+  none.length = 0;
+  if (activity.data == nullptr || next->act(next, &none) < 0) {
+    return activity.data == nullptr ? static_cast<std::int64_t>(activity.length) : fail(activity, none.error);
+  }
+  if (activity.offset == SLUICE_AT_POSITION) {
+    sluice_activity move = activity;
+    move.operation = SLUICE_SEEK;
+    move.offset = static_cast<std::int64_t>(activity.length);
+    move.flags = SEEK_CUR;
+    next->act(next, &move);
+  }
+  return static_cast<std::int64_t>(activity.length);
+}
+
 std::int64_t act(void*, void**, sluice_activity* activity, const sluice_next* next) {
   if (activity->operation == SLUICE_OPEN) {  // what is there is not to be emptied
     activity->flags &= ~O_TRUNC;
@@ -44,7 +62,10 @@ std::int64_t act(void*, void**, sluice_activity* activity, const sluice_next* ne
   if (activity->operation == SLUICE_READ) {
     activity->result = read_nothing(*activity, next);
   } else if (activity->operation == SLUICE_WRITE) {
-    activity->result = static_cast<std::int64_t>(activity->length);
+    activity->result = write_nothing(*activity, next);
+  } else if (activity->operation == SLUICE_TRUNCATE && activity->descriptor >= 0 &&
+             (fcntl(activity->descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+    return fail(*activity, EINVAL);
   }
   return activity->result;
 }

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "pipeline/answer.h"
 #include "pipeline/area.h"
 #include "pipeline/tell.h"
 
@@ -53,16 +54,6 @@ bool takes(const AreaParts& parts, const Handle& handle) {
   return handle.part->generation == handle.generation && takes(parts, *handle.part);
 }
 
-std::int64_t fail(sluice_activity& activity, int number) {
-  activity.error = number;
-  return activity.result = -1;
-}
-
-std::int64_t done(sluice_activity& activity, std::int64_t result) {
-  activity.error = 0;
-  return activity.result = result;
-}
-
 // The file of a descriptor is not in parts from now on: 0 or errno.
 int make_file_native(int fd) {
   struct stat found {};
@@ -101,8 +92,11 @@ AreaWhole* new_whole(AreaParts& parts, int fd, const struct stat& found, const c
     row.synced = 0;
     row.error = 0;
     row.known = 0;
+    row.removed = 0;
     row.device = found.st_dev;
     row.inode = found.st_ino;
+    int mount = 0;
+    row.handle = handle_of(fd, mount);
     row.size = static_cast<std::uint64_t>(found.st_size);
     row.stamp = stamp_of(fd, good);
     row.began = 0;
@@ -143,6 +137,11 @@ AreaPart* enter(Area& area, AreaParts& parts, int fd, const AreaPart& wanted, co
     return nullptr;
   }
   AreaWhole* whole = whole_of(parts, found.st_dev, found.st_ino);
+  int mount = 0;
+  if (whole != nullptr && !whole->handle.empty() && handle_of(fd, mount) != whole->handle) {
+    whole->removed = 1;  // by somebody else, after the keeper that had it open was killed
+    return nullptr;
+  }
   again = whole != nullptr && whole->state == AreaWhole::gathering && keeper_lives(area);
   AreaPart* part = again ? nullptr : free_part(parts);
   const bool made = part != nullptr && whole == nullptr && parts.full == 0 && area.over == 0;

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "pipeline/answer.h"
 #include "pipeline/pool.h"
-#include "sluice/stage.h"
 
 namespace sluice {
 namespace {
@@ -22,19 +22,10 @@ struct Scratch {
   std::atomic<std::int64_t> size = 0;     // that the program thinks
   std::atomic<std::int64_t> written = 0;  // bytes in the scratch
   std::atomic<std::int64_t> cursor = 0;   // of reads
+  std::atomic<bool> appends = false;
 };
 
 Pool<Scratch, 4096> pool;
-
-std::int64_t done(sluice_activity& activity, std::int64_t result) {
-  activity.error = result < 0 ? activity.error : 0;
-  return activity.result = result;
-}
-
-std::int64_t fail(sluice_activity& activity, int number) {
-  activity.error = number;
-  return activity.result = -1;
-}
 
 std::int64_t open_scratch(void** file_state, sluice_activity& activity, const sluice_next* next) {
   const int access = activity.flags & O_ACCMODE;
@@ -43,6 +34,14 @@ std::int64_t open_scratch(void** file_state, sluice_activity& activity, const sl
   const auto length = slash == nullptr ? std::size_t{0} : static_cast<std::size_t>(slash - activity.path);
   if (access == O_RDONLY || activity.target == nullptr || length == 0 || length >= sizeof folder) {
     return access == O_RDONLY ? next->act(next, &activity) : fail(activity, EPERM);
+  }
+  struct stat found {};
+  const bool there_is = stat(activity.path, &found) == 0;
+  if (!there_is && (activity.flags & O_CREAT) == 0) {
+    return next->act(next, &activity);  // says what is wrong
+  }
+  if (there_is && (activity.flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
+    return fail(activity, EEXIST);
   }
   Scratch* scratch = pool.take();
   if (scratch == nullptr) {
@@ -61,7 +60,8 @@ std::int64_t open_scratch(void** file_state, sluice_activity& activity, const sl
     return fail(activity, there.error);
   }
   scratch->position = 0;
-  scratch->size = 0;
+  scratch->size = there_is && (activity.flags & O_TRUNC) == 0 ? found.st_size : 0;
+  scratch->appends = (activity.flags & O_APPEND) != 0;
   scratch->written = 0;
   scratch->cursor = 0;
   *file_state = scratch;
@@ -70,7 +70,9 @@ std::int64_t open_scratch(void** file_state, sluice_activity& activity, const sl
 
 std::int64_t write_next(Scratch& scratch, sluice_activity& activity, const sluice_next* next) {
   const bool here = activity.offset == SLUICE_AT_POSITION;
-  const std::int64_t at = here ? scratch.position.load() : activity.offset;
+  const std::int64_t at = scratch.appends ? scratch.size.load()
+                          : here          ? scratch.position.load()
+                                          : activity.offset;
   sluice_activity one = activity;
   one.offset = scratch.written.fetch_add(static_cast<std::int64_t>(activity.length));
   const std::int64_t result = next->act(next, &one);
@@ -93,6 +95,8 @@ std::int64_t read_next(Scratch& scratch, sluice_activity& activity, const sluice
   if (scratch.cursor + length > scratch.written) {
     scratch.cursor = 0;
   }
+  // Of what was in the file before there is nothing: zeros.
+  std::memset(activity.data, 0, static_cast<std::size_t>(length));
   sluice_activity one = activity;
   one.offset = scratch.cursor.fetch_add(length);
   one.length = static_cast<std::uint64_t>(length);
@@ -124,10 +128,11 @@ std::int64_t act(void*, void** file_state, sluice_activity* activity, const slui
   auto* scratch = static_cast<Scratch*>(*file_state);
   if (scratch == nullptr) {
     // Changed by its name, or open before we came: not to be touched.
-    return activity->operation == SLUICE_WRITE || activity->operation == SLUICE_TRUNCATE ||
-                   activity->operation == SLUICE_ALLOCATE
-               ? fail(*activity, EPERM)
-               : next->act(next, activity);
+    const bool changes = activity->operation == SLUICE_WRITE || activity->operation == SLUICE_TRUNCATE ||
+                         activity->operation == SLUICE_ALLOCATE;
+    const bool reads = activity->descriptor >= 0 && (fcntl(activity->descriptor, F_GETFL) & O_ACCMODE) ==
+                                                        O_RDONLY;  // it is refused anyway
+    return changes && !reads ? fail(*activity, EPERM) : next->act(next, activity);
   }
   switch (activity->operation) {
     case SLUICE_WRITE:

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "pipeline/answer.h"
 #include "pipeline/area.h"
 #include "pipeline/parameters.h"
 #include "pipeline/path_room.h"
@@ -105,15 +106,6 @@ std::int64_t now() {
 bool is_plain(std::string_view path) {
   return !path.empty() && path.back() != '/' && !path.starts_with("../") && path != ".." &&
          path.find("/../") == std::string_view::npos && !path.ends_with("/..");
-}
-
-std::int64_t done(sluice_activity& activity, std::int64_t result) {
-  activity.error = 0;
-  return activity.result = result;
-}
-std::int64_t failed(sluice_activity& activity, int number) {
-  activity.error = number;
-  return activity.result = -1;
 }
 
 // Whether nothing is at the path, and its folder is still that one; errno is 0 where something surely is.
@@ -231,7 +223,7 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
   // A link of a placed file stands for what may not be there yet.
   if (*file_state == nullptr && exists && (activity.flags & O_EXCL) != 0 &&
       !is_placed_link(*area, activity.path)) {
-    return failed(activity, EEXIST);
+    return fail(activity, EEXIST);
   }
   return *file_state != nullptr ? activity.result : next->act(next, &activity);
 }
@@ -306,7 +298,7 @@ int become_real(const Call& call) {
 // The same, and what was asked is for the kernel.
 std::int64_t pass_real(const Call& call) {
   const int number = become_real(call);
-  return number != 0 ? failed(call.activity, number) : call.pass();
+  return number != 0 ? fail(call.activity, number) : call.pass();
 }
 
 std::int64_t write_pending(const Call& call) {
@@ -344,7 +336,7 @@ std::int64_t write_pending(const Call& call) {
 std::int64_t read_pending(const Call& call) {
   sluice_activity& activity = call.activity;
   if ((call.file.flags & O_ACCMODE) != O_RDWR) {
-    return failed(activity, EBADF);
+    return fail(activity, EBADF);
   }
   if (activity.data == nullptr || !is_memory(activity.data, activity.length)) {
     return pass_real(call);
@@ -370,7 +362,7 @@ std::int64_t seek_pending(const Call& call) {
     return pass_real(call);
   }
   if (__builtin_add_overflow(from, activity.offset, &to) || to < 0) {
-    return failed(activity, EINVAL);
+    return fail(activity, EINVAL);
   }
   // How far a file can reach only its file system knows.
   if (to > call.open.largest) {
@@ -421,7 +413,7 @@ std::int64_t settle_pending(const Call& call) {
     describe(call.area, call.file, *static_cast<struct stat*>(activity.data));
     return done(activity, 1);
   }
-  return number != 0 ? failed(activity, number) : done(activity, 0);
+  return number != 0 ? fail(activity, number) : done(activity, 0);
 }
 
 void close_pending(const Call& call) {
@@ -445,7 +437,7 @@ std::int64_t act_pending(const Call& call) {
   // What was interrupted must not be changed: the kernel does this one, and that one afterwards.
   if (call.nested && call.activity.operation != SLUICE_SETTLE) {
     const int number = become_real(call);
-    return number != 0                               ? failed(call.activity, number)
+    return number != 0                               ? fail(call.activity, number)
            : call.activity.operation == SLUICE_CLOSE ? 0
                                                      : call.pass();
   }

@@ -226,6 +226,7 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
   buffer.device = found.st_dev;
   buffer.inode = found.st_ino;
   buffer.leased = false;
+  buffer.began = 0;
   buffer.base = 0;
   buffer.end = 0;
   BlockHead& head = area.head_of(buffer);
@@ -316,12 +317,20 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
   if (buffer.length.load(std::memory_order_relaxed) == 0) {
     return 0;
   }
-  if (const int error = write_copy(area, buffer, about, next); error != 0) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  buffer.began.store(nanoseconds(now), std::memory_order_relaxed);
+  const int error = write_copy(area, buffer, about, next);
+  if (error != 0) {
     stamp_again(buffer, about.descriptor);
+  } else {
+    area.count_flush(buffer);
+    buffer.length.store(0, std::memory_order_release);
+  }
+  buffer.began.store(0, std::memory_order_relaxed);
+  if (error != 0) {
     return error;
   }
-  area.count_flush(buffer);
-  buffer.length.store(0, std::memory_order_release);
   return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "pipeline/answer.h"
 #include "pipeline/parameters.h"
 #include "stages/writeback/keep.h"
 
@@ -133,14 +134,8 @@ struct Call {
   const sluice_next* next;
 
   [[nodiscard]] std::int64_t pass() const { return next->act(next, &activity); }
-  [[nodiscard]] std::int64_t fail(int number) const {
-    activity.error = number;
-    return activity.result = -1;
-  }
-  [[nodiscard]] std::int64_t done(std::int64_t result) const {
-    activity.error = 0;
-    return activity.result = result;
-  }
+  [[nodiscard]] std::int64_t fail(int number) const { return sluice::fail(activity, number); }
+  [[nodiscard]] std::int64_t done(std::int64_t result) const { return sluice::done(activity, result); }
   [[nodiscard]] bool here() const { return activity.offset == SLUICE_AT_POSITION; }
   [[nodiscard]] int flush() const { return writeback::flush(area, buffer, activity, next); }
   void hand_position_back() const { writeback::hand_position_back(buffer, activity, next); }
