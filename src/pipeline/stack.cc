@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t longest_spec = 4096;
 constexpr std::size_t least_size = offsetof(sluice_stage, wants);  // of a library
 
-std::int64_t perform(const Calls& calls, sluice_activity& activity) {
+std::int64_t call(const Calls& calls, const sluice_activity& activity) {
   const int fd = activity.descriptor;
   const auto offset = static_cast<off_t>(activity.offset);
   const auto length = static_cast<std::size_t>(activity.length);
@@ -56,44 +56,15 @@ std::int64_t perform(const Calls& calls, sluice_activity& activity) {
 
 }  // namespace
 
-struct Stack::Below : sluice_next {
-  const Stack& stack;
-  const Calls& calls;
-  FileStates& states;
-  std::size_t index;  // of the member that comes next
-};
-
-// From one member on. Inlined where it is called: this is the way of every call.
-__attribute__((always_inline)) inline std::int64_t Stack::act_from(const Calls& calls, FileStates& states,
-                                                                   std::size_t index,
-                                                                   sluice_activity& activity) const {
-  for (std::size_t i = index; i < count_; ++i) {
-    const auto& [stage, state, operations] = members_[i];
-    if ((operations & SLUICE_BIT(activity.operation)) == 0) {
-      continue;
-    }
-    const Below below{{.act = pass_on}, *this, calls, states, i + 1};
-    if (stage->aside != 0) {
-      pass_on(&below, &activity);
-      sluice_activity copy = activity;
-      stage->act(state, &states[i], &copy, nullptr);
-    } else {
-      activity.result = stage->act(state, &states[i], &activity, &below);
-    }
-    return activity.result;
-  }
-  activity.result = perform(calls, activity);
-  activity.error = activity.result < 0 ? errno : 0;
-  return activity.result;
-}
-
 std::int64_t Stack::pass_on(const sluice_next* next, sluice_activity* activity) {
   const auto& here = static_cast<const Below&>(*next);
   return here.stack.act_from(here.calls, here.states, here.index, *activity);
 }
 
-std::int64_t Stack::act(const Calls& calls, FileStates& states, sluice_activity& activity) const {
-  return act_from(calls, states, 0, activity);
+std::int64_t Stack::perform(const Calls& calls, sluice_activity& activity) {
+  activity.result = call(calls, activity);
+  activity.error = activity.result < 0 ? errno : 0;
+  return activity.result;
 }
 
 bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> known, std::span<char> error) {

@@ -67,7 +67,9 @@ class Stack {
   [[nodiscard]] bool is_foreign() const { return foreign_; }
 
   // Sets result and error; returns the result.
-  std::int64_t act(const Calls& calls, FileStates& states, sluice_activity& activity) const;
+  std::int64_t act(const Calls& calls, FileStates& states, sluice_activity& activity) const {
+    return act_from(calls, states, 0, activity);
+  }
 
  private:
   struct Below;
@@ -77,6 +79,8 @@ class Stack {
     std::uint32_t operations = 0;  // that it wants
   };
   static std::int64_t pass_on(const sluice_next* next, sluice_activity* activity);
+  // The last one: by the calls below.
+  static std::int64_t perform(const Calls& calls, sluice_activity& activity);
   std::int64_t act_from(const Calls& calls, FileStates& states, std::size_t index,
                         sluice_activity& activity) const;
 
@@ -88,6 +92,35 @@ class Stack {
   bool interferes_ = false;
   bool foreign_ = false;
 };
+
+struct Stack::Below : sluice_next {
+  const Stack& stack;
+  const Calls& calls;
+  FileStates& states;
+  std::size_t index;  // of the member that comes next
+};
+
+// From one member on. Inlined where it is called: this is the way of every call.
+__attribute__((always_inline)) inline std::int64_t Stack::act_from(const Calls& calls, FileStates& states,
+                                                                   std::size_t index,
+                                                                   sluice_activity& activity) const {
+  for (std::size_t i = index; i < count_; ++i) {
+    const auto& [stage, state, operations] = members_[i];
+    if ((operations & SLUICE_BIT(activity.operation)) == 0) {
+      continue;
+    }
+    const Below below{{.act = pass_on}, *this, calls, states, i + 1};
+    if (stage->aside != 0) {
+      pass_on(&below, &activity);
+      sluice_activity copy = activity;
+      stage->act(state, &states[i], &copy, nullptr);
+    } else {
+      activity.result = stage->act(state, &states[i], &activity, &below);
+    }
+    return activity.result;
+  }
+  return perform(calls, activity);
+}
 
 // The operation's name: "open", "read"...
 std::string_view print(sluice_operation operation);

@@ -51,12 +51,14 @@ bool is_bad(const File& file, const void* data, std::size_t length) {
   return true;
 }
 
-ssize_t read_as(File& file, int fd, void* data, std::size_t length, std::int64_t offset) {
+[[gnu::always_inline]] inline ssize_t read_as(File& file, int fd, void* data, std::size_t length,
+                                              std::int64_t offset) {
   return is_bad(file, data, length) ? -1 : act(file, SLUICE_READ, fd, data, length, offset);
 }
 
 // A stage takes what is written as it is; only its type allows more.
-ssize_t write_as(File& file, int fd, const void* data, std::size_t length, std::int64_t offset) {
+[[gnu::always_inline]] inline ssize_t write_as(File& file, int fd, const void* data, std::size_t length,
+                                               std::int64_t offset) {
   return is_bad(file, data, length) ? -1
                                     : act(file, SLUICE_WRITE, fd, const_cast<void*>(data), length, offset);
 }

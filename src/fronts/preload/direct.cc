@@ -407,7 +407,7 @@ SLUICE_EXPORT long syscall(long number, ...) noexcept {
   va_end(list);
   // A library that is preloaded beside us may make its calls by number: those of ours come back here, and
   // have passed the stages already.
-  const bool back = within.stages + within.numbers > 0;
+  const bool back = within.calls + within.numbers > 0;
   if (!is_active() || (back && others_stand_in())) {
     return plainly(number, of);
   }

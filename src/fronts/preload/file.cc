@@ -41,11 +41,17 @@ std::atomic<std::uint32_t> wanted_names = 0;          // SLUICE_BIT of what chan
 std::atomic<bool> active = false;
 std::atomic<unsigned> highest = 0;  // descriptor that ever was managed
 
-int open_below(int folder, const char* path, int flags, mode_t mode) {
-  return open_native(folder, path, flags, mode);
+// A call of libc's that a stage ends in: others who stand in for it may come back to us by its number.
+template <class Call>
+auto below(Call call) {
+  ++within.calls;
+  const auto out = call();
+  within.calls -= within.calls > 0 ? 1 : 0;
+  return out;
 }
+
 int close_below(int fd) {
-  return real.close(fd);
+  return below([&] { return real.close(fd); });
 }
 int closed_already(int) {
   return 0;
@@ -54,20 +60,26 @@ int closed_already(int) {
 // Through `real` and not copies of it: it is filled later than this.
 constexpr Calls calls_with(int (*close)(int)) {
   return {
-      .openat = open_below,
+      .openat = [](int folder, const char* path, int flags,
+                   mode_t mode) { return below([&] { return open_native(folder, path, flags, mode); }); },
       .close = close,
-      .read = [](int fd, void* data, std::size_t length) { return real.read(fd, data, length); },
+      .read = [](int fd, void* data,
+                 std::size_t length) { return below([&] { return real.read(fd, data, length); }); },
       .pread = [](int fd, void* data, std::size_t length,
-                  off_t offset) { return real.pread(fd, data, length, offset); },
-      .write = [](int fd, const void* data, std::size_t length) { return real.write(fd, data, length); },
+                  off_t offset) { return below([&] { return real.pread(fd, data, length, offset); }); },
+      .write = [](int fd, const void* data,
+                  std::size_t length) { return below([&] { return real.write(fd, data, length); }); },
       .pwrite = [](int fd, const void* data, std::size_t length,
-                   off_t offset) { return real.pwrite(fd, data, length, offset); },
-      .lseek = [](int fd, off_t offset, int whence) { return real.lseek(fd, offset, whence); },
-      .fsync = [](int fd) { return real.fsync(fd); },
-      .fdatasync = [](int fd) { return real.fdatasync(fd); },
-      .ftruncate = [](int fd, off_t size) { return real.ftruncate(fd, size); },
-      .fallocate = [](int fd, int mode, off_t offset,
-                      off_t length) { return real.fallocate(fd, mode, offset, length); },
+                   off_t offset) { return below([&] { return real.pwrite(fd, data, length, offset); }); },
+      .lseek = [](int fd, off_t offset,
+                  int whence) { return below([&] { return real.lseek(fd, offset, whence); }); },
+      .fsync = [](int fd) { return below([&] { return real.fsync(fd); }); },
+      .fdatasync = [](int fd) { return below([&] { return real.fdatasync(fd); }); },
+      .ftruncate = [](int fd, off_t size) { return below([&] { return real.ftruncate(fd, size); }); },
+      .fallocate =
+          [](int fd, int mode, off_t offset, off_t length) {
+            return below([&] { return real.fallocate(fd, mode, offset, length); });
+          },
       .change_names = nullptr,  // see calls_that_change_names
   };
 }
@@ -76,23 +88,24 @@ constexpr Calls calls_when_closed = calls_with(closed_already);
 
 // Stages do not end in the middle, with what they hold: a thread is cancelled before a call or after it. And
 // not in one whose own call of libc would be no place for that, because a stage writes something first.
-class InStages {
+class NotCancelled {
  public:
-  InStages() {
-    if (within.stages++ == 0 && !is_single_threaded()) {
-      within.uncancelled = true;
+  NotCancelled() : alone_(is_single_threaded()) {
+    if (!alone_ && within.uncancelled++ == 0) [[unlikely]] {
       pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &within.cancel_state);
     }
   }
-  InStages(const InStages&) = delete;
-  InStages& operator=(const InStages&) = delete;
+  NotCancelled(const NotCancelled&) = delete;
+  NotCancelled& operator=(const NotCancelled&) = delete;
   // A handler that jumped within itself has left already.
-  ~InStages() {
-    if (within.stages > 0 && --within.stages == 0 && within.uncancelled) {
-      within.uncancelled = false;
+  ~NotCancelled() {
+    if (!alone_ && within.uncancelled > 0 && --within.uncancelled == 0) [[unlikely]] {
       pthread_setcancelstate(within.cancel_state, nullptr);
     }
   }
+
+ private:
+  bool alone_;
 };
 
 // What stands for the call, of this thread.
@@ -102,50 +115,54 @@ struct Performing {
 };
 __attribute__((tls_model("initial-exec"))) thread_local constinit Performing performing;
 
+std::int64_t performed() {
+  return below([] { return performing.perform(performing.context); });
+}
+
+// What is performed has no data; a stage that writes something else of the file first has.
 constexpr Calls calls_performed = [] {
   Calls out = calls;
-  out.openat = [](int, const char*, int, mode_t) {
-    return static_cast<int>(performing.perform(performing.context));
-  };
-  out.ftruncate = [](int, off_t) { return static_cast<int>(performing.perform(performing.context)); };
-  // What is performed has no data; a stage that writes something else of the file first has.
+  out.openat = [](int, const char*, int, mode_t) { return static_cast<int>(performed()); };
+  out.ftruncate = [](int, off_t) { return static_cast<int>(performed()); };
   out.read = [](int fd, void* data, std::size_t length) {
-    return data == nullptr ? performing.perform(performing.context) : real.read(fd, data, length);
+    return data == nullptr ? performed() : calls.read(fd, data, length);
   };
   out.pread = [](int fd, void* data, std::size_t length, off_t offset) {
-    return data == nullptr ? performing.perform(performing.context) : real.pread(fd, data, length, offset);
+    return data == nullptr ? performed() : calls.pread(fd, data, length, offset);
   };
   out.write = [](int fd, const void* data, std::size_t length) {
-    return data == nullptr ? performing.perform(performing.context) : real.write(fd, data, length);
+    return data == nullptr ? performed() : calls.write(fd, data, length);
   };
   out.pwrite = [](int fd, const void* data, std::size_t length, off_t offset) {
-    return data == nullptr ? performing.perform(performing.context) : real.pwrite(fd, data, length, offset);
+    return data == nullptr ? performed() : calls.pwrite(fd, data, length, offset);
   };
   return out;
 }();
 
 constexpr Calls calls_that_change_names = [] {
   Calls out = calls;
-  out.change_names = [] { return static_cast<int>(performing.perform(performing.context)); };
+  out.change_names = [] { return static_cast<int>(performed()); };
   return out;
 }();
 
-__attribute__((always_inline)) inline std::int64_t act_with(const Calls& below, const Stack& stack,
+__attribute__((always_inline)) inline std::int64_t act_with(const Calls& at_the_end, const Stack& stack,
                                                             FileStates& states, sluice_activity& activity) {
-  const unsigned before = inside_foreign;
-  const InStages within_them;
-  inside_foreign = before + (stack.is_foreign() ? 1 : 0);
-  const std::int64_t result = stack.act(below, states, activity);
-  inside_foreign = before;
+  const NotCancelled whole;
+  const bool foreign = stack.is_foreign();
+  const unsigned before = foreign ? inside_foreign++ : 0;
+  const std::int64_t result = stack.act(at_the_end, states, activity);
+  if (foreign) [[unlikely]] {
+    inside_foreign = before;
+  }
   if (result < 0) {
     errno = activity.error;
   }
   return result;
 }
 
-__attribute__((always_inline)) inline std::int64_t act_with(const Calls& below, File& file,
+__attribute__((always_inline)) inline std::int64_t act_with(const Calls& at_the_end, File& file,
                                                             sluice_activity& activity) {
-  return act_with(below, *file.stack, file.states, activity);
+  return act_with(at_the_end, *file.stack, file.states, activity);
 }
 
 sluice_activity activity_on(const char* path, sluice_operation operation, int fd) {
@@ -382,11 +399,11 @@ void say(const char* what, const char* why) {
 }
 
 void leave_stages() {
-  const bool uncancelled = within.uncancelled;
+  const bool uncancelled = within.uncancelled > 0;
   inside_foreign = 0;
-  within.stages = 0;
+  within.calls = 0;
   within.numbers = 0;
-  within.uncancelled = false;
+  within.uncancelled = 0;
   if (uncancelled) {
     pthread_setcancelstate(within.cancel_state, nullptr);
   }

@@ -133,9 +133,9 @@ inline Held managed_point(int fd, sluice_operation operation) {
 
 // How deep a thread is in calls of ours.
 struct Within {
-  unsigned stages = 0;
-  unsigned numbers = 0;      // calls by their number
-  bool uncancelled = false;  // and what it had before:
+  unsigned calls = 0;        // of libc's, that stages end in
+  unsigned numbers = 0;      // by their number
+  unsigned uncancelled = 0;  // and what it had before:
   int cancel_state = PTHREAD_CANCEL_ENABLE;
 };
 __attribute__((tls_model("initial-exec"))) extern thread_local constinit Within within;

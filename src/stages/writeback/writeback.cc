@@ -531,8 +531,9 @@ std::int64_t close_file(const Call& call, std::uint32_t generation) {
   return result == 0 && error != 0 ? call.fail(error) : result;
 }
 
-std::int64_t act(void* state, void** file_state, sluice_activity* activity, const sluice_next* next) {
-  const auto& settings = *static_cast<const Settings*>(state);
+// All but that: apart from it, so that it has no more on its stack than it needs.
+[[gnu::noinline]] std::int64_t act_slowly(const Settings& settings, void** file_state,
+                                          sluice_activity* activity, const sluice_next* next) {
   if (activity->operation == SLUICE_OPEN) {
     return open_file(settings, file_state, *activity, next);
   }
@@ -544,10 +545,6 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
   Area& area = *this_area();
   const Kept kept = unpack(area, *file_state);
   Buffer& buffer = *kept.buffer;
-  if (activity->operation == SLUICE_WRITE &&
-      write_quickly(area, buffer, kept.generation, settings, *activity)) [[likely]] {
-    return activity->result;
-  }
   const Call call{area, buffer, settings, *activity, next};
   if (activity->operation == SLUICE_CLOSE) {
     *file_state = nullptr;
@@ -574,6 +571,18 @@ std::int64_t act(void* state, void** file_state, sluice_activity* activity, cons
   const std::int64_t result = engaged ? act_engaged(call) : call.pass();
   unlock_buffer(buffer);
   return result;
+}
+
+std::int64_t act(void* state, void** file_state, sluice_activity* activity, const sluice_next* next) {
+  const auto& settings = *static_cast<const Settings*>(state);
+  if (activity->operation == SLUICE_WRITE && *file_state != nullptr) [[likely]] {
+    Area& area = *this_area();
+    const Kept kept = unpack(area, *file_state);
+    if (write_quickly(area, *kept.buffer, kept.generation, settings, *activity)) [[likely]] {
+      return activity->result;
+    }
+  }
+  return act_slowly(settings, file_state, activity, next);
 }
 
 }  // namespace
