@@ -100,7 +100,7 @@ AreaWhole* whole_of(AreaParts& parts, std::uint64_t device, std::uint64_t inode)
   return nullptr;
 }
 
-LastName::LastName(int folder, const char* path) {
+LastName::LastName(int folder, const char* path) : folder_(folder), path_(path) {
   if (!is_parted() || path == nullptr) [[likely]] {
     return;
   }
@@ -115,11 +115,16 @@ LastName::LastName(int folder, const char* path) {
 }
 
 int LastName::removed(int result) const {
-  if (result == 0 && inode_ != 0) {
+  const int saved = errno;
+  struct stat now {};
+  if (result == 0 && inode_ != 0 &&
+      (syscall(SYS_newfstatat, folder_, path_, &now, AT_SYMLINK_NOFOLLOW) != 0 || now.st_ino != inode_ ||
+       now.st_dev != device_)) {
     if (AreaWhole* whole = whole_of(*this_parts(), device_, inode_); whole != nullptr) {
       whole->removed = 1;
     }
   }
+  errno = saved;
   return result;
 }
 

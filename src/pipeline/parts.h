@@ -120,10 +120,12 @@ int look_at_whole(Look look, const Number& device, const Number& inode, Size& si
 class LastName {
  public:
   LastName(int folder, const char* path);
-  // Notes it, where the call has done it.
+  // Notes it, where the call has done it: renamed to itself, a file keeps its name.
   int removed(int result) const;
 
  private:
+  int folder_;
+  const char* path_;
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;  // 0 = no file in parts
 };
