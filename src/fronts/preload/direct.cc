@@ -326,8 +326,8 @@ long by_number(long number, const Argument (&of)[6]) {
 #ifdef SYS_open  // those of older machines
     case SYS_setrlimit:
       return setrlimit(static_cast<__rlimit_resource>(of[0].value), of[1]);
-    case SYS_vfork:
-      return vfork();
+    case SYS_vfork:  // as the function: a child that shares our memory would change our tables
+      return forked(SYS_fork, of);
     case SYS_open:
       return open(of[0], of[1], static_cast<mode_t>(of[2]));
     case SYS_fork:

@@ -129,7 +129,7 @@ const AreaMount* mount_of(const Area& area, int id) {
 bool has_room(const Area& area, int fd) {
   struct statfs found {};
   // What all buffers of the run may need twice over: a disk that is nearly full says so in time.
-  const std::uint64_t wanted = 2 * (area.keeping.load() + 1) * block_bytes;
+  const std::uint64_t wanted = 2 * (std::uint64_t{area.keeping.load()} + 1) * block_bytes;
   return syscall(SYS_fstatfs, fd, &found) == 0 &&
          static_cast<std::uint64_t>(found.f_bavail) * static_cast<std::uint64_t>(found.f_bsize) >= wanted;
 }

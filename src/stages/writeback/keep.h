@@ -12,9 +12,9 @@ namespace sluice::writeback {
 
 struct Settings {
   Level level = Level::strict;
-  std::int64_t block = 0;           // writes end at multiples of it; 0 = as the place likes it
-  std::int64_t large = 128 * 1024;  // as it is, from here on
-  std::int64_t after = 16;          // so many small writes first
+  std::int64_t block = 0;                         // writes end at multiples of it; 0 = as the place likes it
+  std::int64_t large = std::int64_t{128} * 1024;  // as it is, from here on
+  std::int64_t after = 16;                        // so many small writes first
 };
 
 // REQUIRES of all below: the lock of the buffer, or that nobody else knows of it.
