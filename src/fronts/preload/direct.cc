@@ -184,7 +184,8 @@ long open_as_told(const Argument (&of)[6]) {
       const_cast<Argument(*)[6]>(&of));
 }
 
-long by_number(long number, const Argument (&of)[6]) {
+// `state` is whether the thread could be cancelled before; null where nobody else is there to do that.
+long by_number(long number, const Argument (&of)[6], const int* state) {
   switch (number) {
     case SYS_openat:
       return openat(of[0], of[1], of[2], static_cast<mode_t>(of[3]));
@@ -368,7 +369,14 @@ long by_number(long number, const Argument (&of)[6]) {
       return with_plain_files(number, of);
 #endif
     default:
-      return plainly(number, of);
+      // It may wait for long, and who may be cancelled at any time is, here as well.
+      if (state == nullptr) {
+        return plainly(number, of);
+      }
+      pthread_setcancelstate(*state, nullptr);
+      const long out = plainly(number, of);
+      pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+      return out;
   }
 }
 
@@ -418,7 +426,7 @@ SLUICE_EXPORT long syscall(long number, ...) noexcept {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   }
   ++within.numbers;
-  const long out = by_number(number, of);
+  const long out = by_number(number, of, alone ? nullptr : &state);
   within.numbers -= within.numbers > 0 ? 1 : 0;
   if (!alone) {
     pthread_setcancelstate(state, nullptr);
