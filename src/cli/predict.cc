@@ -36,8 +36,10 @@ const Place* place_of_data(const Discovery& found, const std::string& path) {
   return place != nullptr && place->reach == Reach::reachable ? place : nullptr;
 }
 
-void predict(Account& account, const Storage& storage) {
-  for (FileAccount& file : account.files) {
+namespace {
+
+void predict(std::vector<FileAccount>& files, const Storage& storage) {
+  for (FileAccount& file : files) {
     const Place* place = place_of_data(storage.found, file.path);
     if (place == nullptr || file.read.bytes + file.write.bytes == 0) {
       continue;
@@ -58,6 +60,15 @@ void predict(Account& account, const Storage& storage) {
     file.predicted = seconds;
     file.predicted_by = modelled ? "traits" : learned ? "learned" : "measured";
     file.place = place->name;
+  }
+}
+
+}  // namespace
+
+void predict(Account& account, const Storage& storage) {
+  predict(account.files, storage);
+  for (PointAccount& point : account.points) {
+    predict(point.files, storage);
   }
 }
 

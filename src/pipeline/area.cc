@@ -147,13 +147,13 @@ std::string_view Area::path_of(const AreaFile& file) const {
 // A row is claimed by one, filled, and shown to the others. Who finds one that is being made takes the next
 // instead of waiting for somebody who may have been killed: a file then has two rows, which the account adds
 // up.
-AreaFile* Area::file(std::string_view path) {
+AreaFile* Area::file(std::string_view path, std::uint32_t point) {
   const std::span<AreaFile> rows = all_files();
   const std::uint64_t first = path_hash(path);
   for (std::uint64_t i = 0; i < rows.size(); ++i) {
     AreaFile& row = rows[(first + i) & (rows.size() - 1)];
     std::uint32_t state = row.state.load(std::memory_order_acquire);
-    if (state == 2 && path_of(row) == path) {
+    if (state == 2 && row.point == point && path_of(row) == path) {
       return &row;
     }
     if (state != 0 || !row.state.compare_exchange_strong(state, 1)) {
@@ -169,6 +169,7 @@ AreaFile* Area::file(std::string_view path) {
     std::memcpy(at<char>(paths) + used, path.data(), size);
     row.path = used;
     row.path_size = size;
+    row.point = point;
     row.state.store(2, std::memory_order_release);
     return &row;
   }

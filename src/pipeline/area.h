@@ -17,13 +17,14 @@
 #include "pipeline/moves.h"
 #include "pipeline/parts.h"
 #include "pipeline/pending.h"
+#include "pipeline/points.h"
 #include "pipeline/stack.h"
 #include "pipeline/tracing.h"
 
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 20;
+inline constexpr std::uint32_t area_version = 21;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::size_t most_stacks = 64;            // that differ
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
@@ -66,6 +67,7 @@ struct AreaFile {
   std::atomic<std::uint32_t> state = 0;  // 0 free, 1 being made, 2 there
   std::uint32_t path = 0;                // offset in `paths`
   std::uint32_t path_size = 0;
+  std::uint32_t point = 0;  // of the stack, where it was counted: a number of `count_points`
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> calls = {};
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> failures = {};
   std::array<std::atomic<std::uint64_t>, SLUICE_OPERATIONS> nanoseconds = {};
@@ -98,6 +100,7 @@ struct Area {
   std::uint32_t mount_count = 0;
   std::array<AreaMount, most_mounts> mounts = {};
   std::array<AreaBlock, most_blocks> block_states = {};
+  PointNames count_points;             // where in the stacks calls are counted
   std::array<char, 64> own_path = {};  // of its file
   uid_t user = 0;                      // whose run it is
   gid_t group = 0;
@@ -146,9 +149,9 @@ struct Area {
 
   [[nodiscard]] std::span<AreaFile> all_files();
   [[nodiscard]] std::string_view path_of(const AreaFile& file) const;
-  // The row of a file, made where it was not there; null where all are taken.
-  AreaFile* file(std::string_view path);
-  // The same where it is there already, else null.
+  // The row of a file at a point, made where it was not there; null where all are taken.
+  AreaFile* file(std::string_view path, std::uint32_t point = 0);
+  // One that is there already, of whatever point; null where there is none.
   AreaFile* known_file(std::string_view path);
 
   [[nodiscard]] std::span<AreaMove> all_moves() { return {at<AreaMove>(moves), moves == 0 ? 0 : area_moves}; }

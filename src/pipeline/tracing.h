@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "pipeline/points.h"
 
 namespace sluice {
 
@@ -86,13 +87,11 @@ struct TraceChunk {
 static_assert(sizeof(TraceChunk) == TraceChunk::bytes);
 
 struct alignas(4096) AreaTrace {
-  static constexpr std::size_t most_points = 8;
   static constexpr std::uint32_t spare_chunks = 8;    // the first ones, for one record each
   static constexpr std::uint32_t first_chunks = 128;  // that have memory when a run starts
   static constexpr std::uint32_t most_chunks = 1024;
   std::atomic<std::uint32_t> wake = 0;   // somebody waits, or chunks become few: the parent sleeps on it
   std::atomic<std::uint32_t> files = 0;  // open files so far
-  std::uint32_t points = 0;              // that have a name; the parent gives them
   std::atomic<std::uint32_t> over = 0;   // 1 = nobody takes records out any more
   std::atomic<std::uint64_t> lost = 0;   // records for which there was no chunk
   std::atomic<std::uint32_t> taken = 0;  // chunks, since the parent looked
@@ -102,7 +101,7 @@ struct alignas(4096) AreaTrace {
   std::atomic<std::uint32_t> foreign = 0;  // 1 = of some processes the parent cannot tell whether they live
   std::uint32_t sites = 0;                 // 1 = who opens a file is told, too
   std::atomic<std::uint64_t> turns = 0;    // of chunks so far
-  std::array<std::array<char, 32>, most_points> point_names = {};
+  PointNames points;
 
   [[nodiscard]] std::span<TraceChunk> chunks() {
     return {reinterpret_cast<TraceChunk*>(this + 1), chunk_count.load(std::memory_order_acquire)};

@@ -215,13 +215,18 @@ Result<Account> account_of(TraceReader& trace, std::uint8_t point) {
 }
 
 Account account_of(Area& area, double seconds) {
-  Sums sums;
+  std::array<Sums, PointNames::most> sums;
   for (const AreaFile& row : area.all_files()) {
     if (row.state == 2) {
-      add(sums[std::string(area.path_of(row))], row);
+      add(sums[row.point][std::string(area.path_of(row))], row);
     }
   }
-  return {.files = files_of(std::move(sums)),
+  std::vector<PointAccount> points;
+  for (std::uint32_t i = 1; i < area.count_points.count; ++i) {
+    points.push_back({.name = area.count_points.names[i].data(), .files = files_of(std::move(sums[i]))});
+  }
+  return {.files = files_of(std::move(sums[0])),
+          .points = std::move(points),
           .processes = area.processes,
           .left_out = area.left_out,
           .unmanaged = area.unmanaged,
@@ -256,33 +261,30 @@ std::string done_text(const Account& account) {
   return out;
 }
 
-std::string account_text(const Account& account, const Style& style) {
+namespace {
+
+// "1 file, ... read, ... written, ... in I/O".
+std::string sum_text(const std::vector<FileAccount>& files) {
   std::uint64_t read = 0;
   std::uint64_t written = 0;
   double seconds = 0;
-  for (const FileAccount& file : account.files) {
+  for (const FileAccount& file : files) {
     read += file.read.bytes;
     written += file.write.bytes;
     seconds += file.seconds;
   }
-  std::string out = fmt::format("sluice: {}, {} read, {} written, {} in I/O of {} ({})\n",
-                                plural(account.files.size(), "file"), human_size(read), human_size(written),
-                                human_duration(seconds), human_duration(account.seconds),
-                                plural(account.processes, "process"));
-  if (account.left_out > 0) {
-    out += fmt::format("sluice: {} not counted: too many files\n", plural(account.left_out, "open"));
+  return fmt::format("{}, {} read, {} written, {} in I/O", plural(files.size(), "file"), human_size(read),
+                     human_size(written), human_duration(seconds));
+}
+
+// Those that took longest.
+std::string files_text(const std::vector<FileAccount>& files, const Style& style) {
+  const std::size_t shown = std::min(files.size(), most_shown);
+  if (shown == 0) {
+    return "";
   }
-  if (account.unmanaged > 0) {
-    out += fmt::format("sluice: {} passed no stage: too many files were open at once\n",
-                       plural(account.unmanaged, "open"));
-  }
-  if (account.files.empty()) {
-    return out;
-  }
-  const std::size_t shown = std::min(account.files.size(), most_shown);
-  const bool heard =
-      std::any_of(account.files.begin(), account.files.begin() + static_cast<std::ptrdiff_t>(shown),
-                  [](const FileAccount& file) { return !file.heard.empty(); });
+  const bool heard = std::any_of(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(shown),
+                                 [](const FileAccount& file) { return !file.heard.empty(); });
   std::vector<Column> columns = {{.title = "FILE", .shrink = Shrink::middle},
                                  {.title = "TIME", .align = Align::right},
                                  {.title = "PREDICTED", .align = Align::right, .drop = 4},
@@ -295,7 +297,7 @@ std::string account_text(const Account& account, const Style& style) {
   }
   Table table(std::move(columns));
   for (std::size_t i = 0; i < shown; ++i) {
-    const FileAccount& file = account.files[i];
+    const FileAccount& file = files[i];
     std::vector<std::string> cells = {
         escape(file.path),    human_duration(file.seconds), predicted_text(file),         describe(file.read),
         describe(file.write), std::to_string(file.syncs),   std::to_string(file.failures)};
@@ -304,7 +306,27 @@ std::string account_text(const Account& account, const Style& style) {
     }
     table.add(std::move(cells), file.failures > 0 ? Colour::yellow : Colour::plain);
   }
-  out += table.print(style);
+  return table.print(style) +
+         (files.size() > most_shown ? fmt::format("and {} more\n", files.size() - most_shown) : "");
+}
+
+}  // namespace
+
+std::string account_text(const Account& account, const Style& style) {
+  std::string out = fmt::format("sluice: {} of {} ({})\n", sum_text(account.files),
+                                human_duration(account.seconds), plural(account.processes, "process"));
+  if (account.left_out > 0) {
+    out += fmt::format("sluice: {} not counted: too many files\n", plural(account.left_out, "open"));
+  }
+  if (account.unmanaged > 0) {
+    out += fmt::format("sluice: {} passed no stage: too many files were open at once\n",
+                       plural(account.unmanaged, "open"));
+  }
+  out += files_text(account.files, style);
+  for (const PointAccount& point : account.points) {
+    out += fmt::format("sluice: at {}: {}\n", escape(point.name), sum_text(point.files));
+    out += files_text(point.files, style);
+  }
   const auto any_by = [&](std::string_view source) {
     return std::any_of(account.files.begin(), account.files.end(),
                        [&](const FileAccount& file) { return file.predicted_by == source; });
@@ -314,29 +336,39 @@ std::string account_text(const Account& account, const Style& style) {
   } else if (any_by("learned")) {
     out += "~ was corrected by what earlier runs took; `sluice places` tells by how much\n";
   }
-  if (account.files.size() > most_shown) {
-    out += fmt::format("and {} more\n", account.files.size() - most_shown);
+  return out;
+}
+
+namespace {
+
+Json files_json(const std::vector<FileAccount>& files) {
+  Json out = Json::array();
+  for (const FileAccount& file : files) {
+    out.push_back({{"path", file.path},
+                   {"opens", file.opens},
+                   {"read", requests_json(file.read)},
+                   {"write", requests_json(file.write)},
+                   {"syncs", file.syncs},
+                   {"failures", file.failures},
+                   {"predicted", file.predicted ? Json(*file.predicted) : Json()},
+                   {"predicted_by", file.predicted_by},
+                   {"place", file.place},
+                   {"seconds", file.seconds},
+                   {"heard", file.heard}});
   }
   return out;
 }
 
+}  // namespace
+
 Json account_json(const Account& account) {
-  Json files = Json::array();
-  for (const FileAccount& file : account.files) {
-    files.push_back({{"path", file.path},
-                     {"opens", file.opens},
-                     {"read", requests_json(file.read)},
-                     {"write", requests_json(file.write)},
-                     {"syncs", file.syncs},
-                     {"failures", file.failures},
-                     {"predicted", file.predicted ? Json(*file.predicted) : Json()},
-                     {"predicted_by", file.predicted_by},
-                     {"place", file.place},
-                     {"seconds", file.seconds},
-                     {"heard", file.heard}});
+  Json points = Json::array();
+  for (const PointAccount& point : account.points) {
+    points.push_back({{"point", point.name}, {"files", files_json(point.files)}});
   }
   return {
-      {"files", std::move(files)},
+      {"files", files_json(account.files)},
+      {"points", std::move(points)},
       {"processes", account.processes},
       {"left_out", account.left_out},
       {"unmanaged", account.unmanaged},

@@ -57,8 +57,15 @@ struct SmallAccount {
   std::uint64_t removed = 0;  // before that
 };
 
-struct Account {
+// What was counted where a further `stats` stands in the stack.
+struct PointAccount {
+  std::string name;
   std::vector<FileAccount> files;  // the longest first
+};
+
+struct Account {
+  std::vector<FileAccount> files;    // where the first `stats` stands; the longest first
+  std::vector<PointAccount> points;  // where others do
   std::uint64_t processes = 0;
   std::uint64_t left_out = 0;   // opens for which there was no room to count them
   std::uint64_t unmanaged = 0;  // opens that passed no stage

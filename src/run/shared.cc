@@ -69,17 +69,21 @@ void copy_to(Area* area, std::uint64_t offset, const T& from) {
 }
 
 // The chunks are as memory is that nobody wrote to yet: zeros.
-void name_points(AreaTrace& trace, const std::vector<std::string>& names) {
+void begin_trace(AreaTrace& trace, const std::vector<std::string>& points) {
   trace.chunk_count = AreaTrace::first_chunks;
-  for (const std::string& name : names) {
-    std::array<char, 32>& row = trace.point_names[trace.points++];
-    row[name.copy(row.data(), row.size() - 1)] = 0;
+  for (const std::string& name : points) {
+    trace.points.add(name);
   }
 }
 
 // Of "NAME:PARAMETERS".
 std::string_view name_of(std::string_view spec) {
   return spec.substr(0, spec.find(':'));
+}
+
+// Whether what it notes is told apart by where in the stack it stands.
+bool has_points(std::string_view spec) {
+  return name_of(spec) == "stats" || name_of(spec) == "trace";
 }
 
 const sluice_stage* find_stage(std::string_view spec) {
@@ -92,6 +96,28 @@ const sluice_stage* find_stage(std::string_view spec) {
 }
 
 }  // namespace
+
+std::string point_of(std::string_view spec) {
+  constexpr std::string_view parameter = ":point=";
+  const std::size_t at = spec.find(parameter);
+  return std::string(at == std::string_view::npos ? default_point : spec.substr(at + parameter.size()));
+}
+
+Result<std::vector<std::string>> points_of(const std::vector<Stacked>& rules, std::string_view stage) {
+  std::vector<std::string> out;
+  for (const Stacked& rule : rules) {
+    for (const std::string& spec : rule.stages) {
+      if (name_of(spec) == stage && std::find(out.begin(), out.end(), point_of(spec)) == out.end()) {
+        out.push_back(point_of(spec));
+      }
+    }
+  }
+  if (out.size() > PointNames::most) {
+    return bad_input(fmt::format("{} different points of {} are too many", out.size(), stage),
+                     fmt::format("there may be {}", PointNames::most));
+  }
+  return out;
+}
 
 bool needs_keeper(const std::vector<std::string>& wanted) {
   return std::any_of(wanted.begin(), wanted.end(), [](const std::string& spec) {
@@ -123,8 +149,13 @@ std::vector<std::string> leftover_areas() {
 
 Status check_stages(const std::vector<std::string>& stages_wanted) {
   Stack stack;
-  if (std::count(stages_wanted.begin(), stages_wanted.end(), "stats") > 1) {
-    return bad_input("stats can stand in a stack once", "leave one of them out");
+  for (const std::string& spec : stages_wanted) {
+    if (has_points(spec) && std::count_if(stages_wanted.begin(), stages_wanted.end(), [&](const auto& other) {
+                              return name_of(other) == name_of(spec) && point_of(other) == point_of(spec);
+                            }) > 1) {
+      return bad_input(fmt::format("{} stands in a stack twice under one name", name_of(spec)),
+                       fmt::format("name one of them, such as {}:point=below", name_of(spec)));
+    }
   }
   // What is kept back may be written by the keeper, which has none of the stages below.
   const std::string* keeping = nullptr;
@@ -169,6 +200,7 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, const Are
         fmt::format("{} globs with {} different stacks are too many", rules.size(), different.size()),
         fmt::format("there may be {} and {}", most_rules, most_stacks));
   }
+  SLUICE_TRY(const std::vector<std::string> count_points, points_of(rules, "stats"));
   const Layout layout = lay_out(rules);
   Area header;
   header.rule_count = static_cast<std::uint32_t>(layout.rules.size());
@@ -260,7 +292,10 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, const Are
     new (&buffer) Buffer;
   }
   if (traced) {
-    name_points(*new (out.area_->at<void>(header.trace)) AreaTrace, needs.trace_points);
+    begin_trace(*new (out.area_->at<void>(header.trace)) AreaTrace, needs.trace_points);
+  }
+  for (const std::string& point : count_points) {
+    out.area_->count_points.add(point);
   }
   for (const AreaMount& mount : needs.mounts) {
     out.area_->mounts[out.area_->mount_count++] = mount;

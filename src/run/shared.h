@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +20,10 @@ struct Stacked {
 
 // Whether every stage is there, takes its parameters, and they can stand in this order.
 Status check_stages(const std::vector<std::string>& stages);
+// Where in its stack "NAME:point=POINT" stands, by its name.
+std::string point_of(std::string_view spec);
+// The names that a stage of this name has in all stacks, each once.
+Result<std::vector<std::string>> points_of(const std::vector<Stacked>& rules, std::string_view stage);
 // Whether any of them leaves something to be done by others than the program.
 bool needs_keeper(const std::vector<std::string>& stages);
 // The first of them without which a program would do other things to its files, such as one that keeps it

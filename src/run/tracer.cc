@@ -58,8 +58,8 @@ Status Tracer::start(const std::vector<std::string>& command) {
   flushed_ = steady_seconds();
   area_.keeper = getpid();
   Json points = Json::array();
-  for (std::uint32_t i = 0; i < trace_.points; ++i) {
-    points.push_back(trace_.point_names[i].data());
+  for (std::uint32_t i = 0; i < trace_.points.count; ++i) {
+    points.push_back(trace_.points.names[i].data());
   }
   Json words = Json::array();
   for (const std::string& word : command) {

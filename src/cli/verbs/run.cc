@@ -160,9 +160,7 @@ Result<std::vector<Stacked>> stacks_of_rules(const Rules& rules, const RunPlan& 
 // Names of the places in stacks at which calls are recorded; each stack has one at least.
 Result<std::vector<std::string>> trace_points(const Options& options, std::vector<Stacked>& rules) {
   constexpr std::string_view stage = "trace";
-  constexpr std::string_view parameter = ":point=";
   const bool traced = options.given("trace");
-  std::vector<std::string> out;
   if (options.flag("hash-paths") && !traced) {
     return bad_input("--hash-paths is about a trace, and there is none", "give --trace FILE, too");
   }
@@ -178,25 +176,11 @@ Result<std::vector<std::string>> trace_points(const Options& options, std::vecto
     if (traced && std::none_of(rule.stages.begin(), rule.stages.end(), is_trace)) {
       rule.stages.insert(rule.stages.begin(), std::string(stage));
     }
-    for (const std::string& spec : rule.stages) {
-      if (!is_trace(spec)) {
-        continue;
-      }
-      if (!traced) {
-        return bad_input("stage trace records calls, and there is no file for them", "give --trace FILE");
-      }
-      const std::size_t at = spec.find(parameter);
-      std::string name = at == std::string::npos ? "program" : spec.substr(at + parameter.size());
-      if (std::find(out.begin(), out.end(), name) == out.end()) {
-        out.push_back(std::move(name));
-      }
+    if (!traced && std::any_of(rule.stages.begin(), rule.stages.end(), is_trace)) {
+      return bad_input("stage trace records calls, and there is no file for them", "give --trace FILE");
     }
   }
-  if (out.size() > AreaTrace::most_points) {
-    return bad_input(fmt::format("{} different points in a trace are too many", out.size()),
-                     fmt::format("there may be {}", AreaTrace::most_points));
-  }
-  return out;
+  return points_of(rules, stage);
 }
 
 // Rules that can have no effect here are a mistake.

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "pipeline/area.h"
 #include "pipeline/heard.h"
+#include "pipeline/points.h"
 #include "pipeline/pool.h"
 
 namespace sluice {
@@ -20,6 +21,9 @@ struct Seen {
   std::atomic<std::int64_t> position = 0;  // of the file's own
   std::array<LastRequest, 2> last;         // reads, writes
 };
+
+// Where in the stack it stands: a number of the run's.
+std::array<std::uint32_t, PointNames::most> points;
 
 // The state of a file for which there is no row any more.
 char no_row = 0;
@@ -56,9 +60,32 @@ AreaFile* row_of(void* state, Seen*& seen) {
   return seen == nullptr ? nullptr : seen->row;
 }
 
-void* begin_file(const char* path) {
+int start(const char* text, void** state, char* error, std::size_t error_size) {
+  Parameters parameters(text, error, error_size);
+  std::string_view name;
+  if (!parse_point(parameters, name)) {
+    return -1;
+  }
+  const Area* area = this_area();
+  const int number = area == nullptr ? 0 : area->count_points.number_of(name);
+  if (number < 0) {
+    return parameters.refuse("the run has no such point");
+  }
+  std::uint32_t& point = points[static_cast<std::size_t>(number)];
+  point = static_cast<std::uint32_t>(number);
+  *state = &point;
+  return 0;
+}
+
+// The row of a file where the stage stands; null where there is none.
+AreaFile* find_row(void* stage_state, const char* path) {
   Area* area = this_area();
-  AreaFile* row = area == nullptr ? nullptr : area->file(path);
+  return area == nullptr ? nullptr : area->file(path, *static_cast<const std::uint32_t*>(stage_state));
+}
+
+void* begin_file(void* stage_state, const char* path) {
+  Area* area = this_area();
+  AreaFile* row = find_row(stage_state, path);
   if (row == nullptr) {
     if (area != nullptr) {
       area->left_out.fetch_add(1, relaxed);
@@ -85,9 +112,10 @@ std::uint32_t how_opened(std::int32_t flags) {
 }
 
 // A hint is no call that is counted.
-std::int64_t listen(void** file_state, sluice_activity* activity, const sluice_next* next) {
+std::int64_t listen(void* stage_state, void** file_state, sluice_activity* activity,
+                    const sluice_next* next) {
   if (*file_state == nullptr) {
-    *file_state = begin_file(activity->path);
+    *file_state = begin_file(stage_state, activity->path);
   }
   Seen* seen = nullptr;
   if (AreaFile* row = row_of(*file_state, seen); row != nullptr) {
@@ -96,22 +124,20 @@ std::int64_t listen(void** file_state, sluice_activity* activity, const sluice_n
   return next->act(next, activity);
 }
 
-std::int64_t act(void*, void** file_state, sluice_activity* activity, const sluice_next* next) {
+std::int64_t act(void* stage_state, void** file_state, sluice_activity* activity, const sluice_next* next) {
   if (activity->operation == SLUICE_ADVISE) [[unlikely]] {
-    return listen(file_state, activity, next);
+    return listen(stage_state, file_state, activity, next);
   }
   const std::uint64_t begin = now();
   const std::int64_t result = next->act(next, activity);
   const std::uint64_t spent = now() - begin;
   if (*file_state == nullptr && (activity->operation != SLUICE_OPEN || result >= 0)) {
-    *file_state = begin_file(activity->path);
+    *file_state = begin_file(stage_state, activity->path);
   }
   Seen* seen = nullptr;
   AreaFile* row = row_of(*file_state, seen);
   // An open that failed has no file, but a row.
-  row = row == nullptr && activity->operation == SLUICE_OPEN && this_area() != nullptr
-            ? this_area()->file(activity->path)
-            : row;
+  row = row == nullptr && activity->operation == SLUICE_OPEN ? find_row(stage_state, activity->path) : row;
   if (row == nullptr) {
     return result;
   }
@@ -147,10 +173,10 @@ extern const sluice_stage stage_stats = {
     .interference = "none",
     .state = "counters",
     .semantics = "kept",
-    .parameters = "",
+    .parameters = "point=program what this place in the stack is called in the account",
     .operations = SLUICE_ALL | SLUICE_BIT(SLUICE_ADVISE),
     .aside = 0,
-    .start = nullptr,
+    .start = start,
     .act = act,
     .wants = nullptr,
 };

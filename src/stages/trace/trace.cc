@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "pipeline/area.h"
-#include "pipeline/parameters.h"
 #include "pipeline/path_room.h"
 #include "pipeline/process.h"
 #include "stages/trace/site.h"
@@ -22,35 +21,19 @@ struct Point {
   AreaTrace* trace = nullptr;  // null: nobody records anything
   std::uint8_t number = 0;
 };
-std::array<Point, AreaTrace::most_points> points;
-
-// The number of a point; -1 where the run has none of that name.
-int number_of(const AreaTrace& trace, std::string_view name) {
-  for (std::uint32_t i = 0; i < trace.points; ++i) {
-    if (name == trace.point_names[i].data()) {
-      return static_cast<int>(i);
-    }
-  }
-  return -1;
-}
+std::array<Point, PointNames::most> points;
 
 int start(const char* text, void** state, char* error, std::size_t error_size) {
   Parameters parameters(text, error, error_size);
-  std::string_view name = "program";
-  while (parameters.next()) {
-    if (parameters.name != "point" || parameters.value.empty() || parameters.value.size() > 31) {
-      return parameters.refuse("trace has point=NAME, of at most 31 bytes");
-    }
-    name = parameters.value;
-  }
-  if (!parameters.good()) {
+  std::string_view name;
+  if (!parse_point(parameters, name)) {
     return -1;
   }
   AreaTrace* trace = this_trace();
   if (trace != nullptr) {
     begin_threads();
   }
-  const int number = trace == nullptr ? 0 : number_of(*trace, name);
+  const int number = trace == nullptr ? 0 : trace->points.number_of(name);
   if (number < 0) {
     return parameters.refuse("the run has no such point");
   }
