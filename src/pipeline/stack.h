@@ -15,6 +15,7 @@
 namespace sluice {
 
 inline constexpr std::size_t most_stages = 8;
+inline constexpr std::size_t most_stacks = 64;  // of a run, that differ
 
 // What the last one performs activities with; each behaves as the system call of its name, errno included.
 struct Calls {

@@ -1,9 +1,8 @@
 // Each operation waits before it is done.
 #include <ctime>
 
-#include <atomic>
-
 #include "pipeline/parameters.h"
+#include "pipeline/settings.h"
 
 namespace sluice {
 namespace {
@@ -13,13 +12,11 @@ struct Delay {
   std::uint32_t operations = SLUICE_BIT(SLUICE_READ) | SLUICE_BIT(SLUICE_WRITE);
 };
 
-// One for each place in which it may stand.
-std::array<Delay, 64> delays;
-std::atomic<std::size_t> used = 0;
+constinit SettingsRoom<Delay> delays;
 
 int start(const char* text, void** state, char* error, std::size_t error_size) {
   Parameters parameters(text, error, error_size);
-  Delay out;
+  Delay& out = delays.take();
   while (parameters.next()) {
     if (parameters.name == "time") {
       const bool bare =
@@ -40,12 +37,7 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
   if (!parameters.good()) {
     return -1;
   }
-  const std::size_t index = used.fetch_add(1);
-  if (index >= delays.size()) {
-    return parameters.refuse("too many of them");
-  }
-  delays[index] = out;
-  *state = &delays[index];
+  *state = &out;
   return 0;
 }
 

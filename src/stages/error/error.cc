@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "pipeline/parameters.h"
+#include "pipeline/settings.h"
 
 namespace sluice {
 namespace {
@@ -15,8 +16,7 @@ struct Fault {
   std::atomic<std::int64_t> seen = 0;
 };
 
-std::array<Fault, 64> faults;
-std::atomic<std::size_t> used = 0;
+constinit SettingsRoom<Fault> faults;
 
 constexpr std::array<std::pair<std::string_view, int>, 8> numbers = {{{"EIO", EIO},
                                                                       {"ENOSPC", ENOSPC},
@@ -29,11 +29,7 @@ constexpr std::array<std::pair<std::string_view, int>, 8> numbers = {{{"EIO", EI
 
 int start(const char* text, void** state, char* error, std::size_t error_size) {
   Parameters parameters(text, error, error_size);
-  const std::size_t index = used.fetch_add(1);
-  if (index >= faults.size()) {
-    return parameters.refuse("too many of them");
-  }
-  Fault& out = faults[index];
+  Fault& out = faults.take();
   while (parameters.next()) {
     if (parameters.name == "operations") {
       const auto operations = parse_operations(parameters.value);

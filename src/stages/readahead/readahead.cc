@@ -9,13 +9,13 @@
 
 #include "pipeline/parameters.h"
 #include "pipeline/pool.h"
+#include "pipeline/settings.h"
 #include "stages/readahead/reader.h"
 
 namespace sluice::readahead {
 namespace {
 
-std::array<Settings, 64> all_settings;
-std::atomic<std::size_t> used = 0;
+constinit SettingsRoom<Settings> all_settings;
 
 // Files that find none are left alone; so are those of which nothing is to be fetched.
 Pool<Reader, 4096> pool;
@@ -34,11 +34,7 @@ bool parse_pattern(std::string_view text, Pattern& out) {
 
 int start(const char* text, void** state, char* error, std::size_t error_size) {
   Parameters parameters(text, error, error_size);
-  const std::size_t index = used.fetch_add(1);
-  if (index >= all_settings.size()) {
-    return parameters.refuse("too many of them");
-  }
-  Settings& out = all_settings[index];
+  Settings& out = all_settings.take();
   while (parameters.next()) {
     if (parameters.name == "pattern") {
       if (!parse_pattern(parameters.value, out.pattern)) {

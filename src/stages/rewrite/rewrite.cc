@@ -5,26 +5,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "pipeline/parameters.h"
+#include "pipeline/settings.h"
 #include "stages/rewrite/combine.h"
 
 namespace sluice {
 namespace {
 
-std::array<Elsewhere, 64> all;
-std::atomic<std::size_t> used = 0;
+constinit SettingsRoom<Elsewhere, 1> all;
 
 int start(const char* text, void** state, char* error, std::size_t error_size) {
   Parameters parameters(text, error, error_size, "except");
-  const std::size_t index = used.fetch_add(1);
-  if (index >= all.size()) {
-    return parameters.refuse("too many of them");
-  }
-  Elsewhere& out = all[index];
+  Elsewhere& out = all.take();
   while (parameters.next()) {
     if (parameters.name == "to" && parameters.value.starts_with('/') &&
         parameters.value.size() < out.folder.size()) {

@@ -22,6 +22,7 @@
 #include "pipeline/path_room.h"
 #include "pipeline/pool.h"
 #include "pipeline/process.h"
+#include "pipeline/settings.h"
 #include "stages/smallfiles/folder.h"
 #include "stages/smallfiles/standin.h"
 
@@ -36,16 +37,11 @@ struct Settings {
   std::int64_t largest = std::int64_t{256} * 1024;  // files that become larger are made at once
   bool invents = false;                             // a number for who asks what file it is
 };
-std::array<Settings, 64> all_settings;
-std::atomic<std::size_t> used_settings = 0;
+constinit SettingsRoom<Settings, 1> all_settings;
 
 int start(const char* text, void** state, char* error, std::size_t error_size) {
   Parameters parameters(text, error, error_size);
-  const std::size_t index = used_settings.fetch_add(1);
-  if (index >= all_settings.size()) {
-    return parameters.refuse("too many of them");
-  }
-  Settings& out = all_settings[index];
+  Settings& out = all_settings.take();
   bool job = false;
   while (parameters.next()) {
     if (parameters.name == "level" && parameters.value == "job") {

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "pipeline/parameters.h"
+#include "pipeline/settings.h"
 
 namespace sluice {
 namespace {
@@ -13,16 +14,11 @@ struct Tear {
   std::atomic<std::int64_t> seen = 0;
 };
 
-std::array<Tear, 64> tears;
-std::atomic<std::size_t> used = 0;
+constinit SettingsRoom<Tear> tears;
 
 int start(const char* text, void** state, char* error, std::size_t error_size) {
   Parameters parameters(text, error, error_size);
-  const std::size_t index = used.fetch_add(1);
-  if (index >= tears.size()) {
-    return parameters.refuse("too many of them");
-  }
-  Tear& out = tears[index];
+  Tear& out = tears.take();
   while (parameters.next()) {
     if (parameters.name != "keep" && parameters.name != "after") {
       return parameters.refuse("torn has keep and after");

@@ -12,6 +12,7 @@
 
 #include "pipeline/answer.h"
 #include "pipeline/parameters.h"
+#include "pipeline/settings.h"
 #include "stages/writeback/keep.h"
 
 namespace sluice::writeback {
@@ -21,16 +22,11 @@ constexpr auto relaxed = std::memory_order_relaxed;
 constexpr std::int64_t far = std::int64_t{1} << 42;  // a seek there is left to the kernel
 constexpr int unkept = O_ASYNC | O_APPEND | O_SYNC | O_DSYNC | O_DIRECT | O_PATH;
 
-std::array<Settings, 64> all_settings;
-std::atomic<std::size_t> used = 0;
+constinit SettingsRoom<Settings, 1> all_settings;
 
 int start(const char* text, void** state, char* error, std::size_t error_size) {
   Parameters parameters(text, error, error_size);
-  const std::size_t index = used.fetch_add(1);
-  if (index >= all_settings.size()) {
-    return parameters.refuse("too many of them");
-  }
-  Settings& out = all_settings[index];
+  Settings& out = all_settings.take();
   while (parameters.next()) {
     if (parameters.name == "level") {
       if (parameters.value != "strict" && parameters.value != "close") {
