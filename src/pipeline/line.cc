@@ -1,8 +1,11 @@
 #include "pipeline/line.h"
 
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
@@ -44,7 +47,35 @@ Line& Line::escape(std::string_view text) {
   return *this;
 }
 
+namespace {
+
+// Device and number of a regular file; zeros for anything else.
+struct Identity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const Identity&) const = default;
+};
+constinit Identity first;
+
+Identity standard_error() {
+  struct stat found {};
+  const bool regular = syscall(SYS_fstat, STDERR_FILENO, &found) == 0 && S_ISREG(found.st_mode);
+  return regular ? Identity{.device = found.st_dev, .inode = found.st_ino} : Identity{};
+}
+
+}  // namespace
+
+void note_standard_error() {
+  first = standard_error();
+}
+
 void Line::say() {
+  const int saved = errno;
+  const Identity now = standard_error();
+  errno = saved;
+  if (now != Identity{} && now != first) {
+    return;
+  }
   bytes_[size_] = '\n';
   [[maybe_unused]] const long told = syscall(SYS_write, STDERR_FILENO, bytes_.data(), size_ + 1);
 }

@@ -20,7 +20,8 @@ class Line {
   Line& quote(std::string_view text) { return add("'").escape(text).add("'"); }
 
   [[nodiscard]] std::string_view text() const { return {bytes_.data(), size_}; }
-  // By a bare system call, with a line break.
+  // By a bare system call, with a line break. Not where a file of the program's own took the place of
+  // standard error.
   void say();
 
  private:
@@ -30,5 +31,8 @@ class Line {
   std::array<char, 4096 + 512> bytes_ = {};
   std::size_t size_ = 0;
 };
+
+// What standard error is, when a program starts.
+void note_standard_error();
 
 }  // namespace sluice

@@ -359,16 +359,84 @@ void share_unmanaged(int fd, int other) {
   }
 }
 
-// Calls a function for each descriptor that has a file, with that.
-template <class Function>
-void for_each_file(Function function) {
-  const unsigned end = highest.load();
-  for (unsigned fd = 0; fd <= end; ++fd) {
-    if (files[fd].load(std::memory_order_acquire) == nullptr) {
-      continue;
+// Another thread may close a descriptor while this one settles its file by that number, and a third be given
+// it. So as long as this lives, and is good, whoever takes it out of the table waits before the kernel closes
+// it. (A duplicate would do as well, but its close would end the process's record locks.)
+class Borrowed {
+ public:
+  Borrowed(File& file, int fd) : file_(&file), before_(last) {
+    file.borrowed.fetch_add(1);
+    last = this;
+    good_ = files[fd].load() == &file;
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  ~Borrowed() {
+    give_back();
+    last = before_;
+  }
+  explicit operator bool() const { return good_; }
+
+  static bool any() { return last != nullptr; }
+  // This thread jumps out of all of them, or out of a handler that came into them.
+  static void leave() {
+    for (Borrowed* one = last; one != nullptr; one = one->before_) {
+      one->give_back();
     }
-    if (const Held file(hold(static_cast<int>(fd))); file) {
-      function(*file, static_cast<int>(fd));
+    last = nullptr;
+  }
+
+ private:
+  void give_back() {
+    if (file_ != nullptr) {
+      file_->borrowed.fetch_sub(1);
+      file_ = nullptr;
+    }
+  }
+
+  __attribute__((tls_model("initial-exec"))) static thread_local constinit Borrowed* last;
+  File* file_;
+  Borrowed* before_;
+  bool good_;
+};
+thread_local constinit Borrowed* Borrowed::last = nullptr;
+
+// Not by who borrows something itself: a handler that came into that would wait for its own thread. Nor for
+// ever, as a thread that borrowed it may be gone.
+void wait_for_borrowers(const File& file) {
+  constexpr int most_naps = 100000;
+  for (int naps = 0; file.borrowed.load() != 0 && !Borrowed::any() && naps < most_naps; ++naps) {
+    const timespec nap{.tv_sec = 0, .tv_nsec = 50000};
+    syscall(SYS_nanosleep, &nap, nullptr);
+  }
+}
+
+// Settles each file that has a descriptor, as the flags say that a function gives for it; -1 = not that one.
+template <class Flags>
+void settle_each(Flags flags_for) {
+  constexpr int most_looks = 16;
+  bool again = true;
+  // A file may get another number meanwhile, which was passed already.
+  for (int looks = 0; again && looks < most_looks; ++looks) {
+    again = false;
+    const unsigned end = highest.load();
+    for (unsigned number = 0; number <= end; ++number) {
+      const auto fd = static_cast<int>(number);
+      if (files[fd].load(std::memory_order_acquire) == nullptr) {
+        continue;
+      }
+      const Held file(hold(fd));
+      const int flags = file && file->stack->wants(SLUICE_SETTLE) ? flags_for(*file, fd) : -1;
+      if (flags < 0) {
+        continue;
+      }
+      if (is_single_threaded()) {
+        settle_file(*file, fd, flags);
+      } else if (const Borrowed borrowed(*file, fd); borrowed) {
+        settle_file(*file, fd, flags);
+      } else {
+        again = true;
+      }
     }
   }
 }
@@ -401,6 +469,7 @@ void say(const char* what, const char* why) {
 void leave_stages() {
   const bool uncancelled = within.uncancelled > 0;
   inside_foreign = 0;
+  Borrowed::leave();
   within.calls = 0;
   within.numbers = 0;
   within.uncancelled = 0;
@@ -571,6 +640,7 @@ File* detach(int fd) {
   if (file == nullptr) {
     return nullptr;
   }
+  wait_for_borrowers(*file);
   if (file->descriptors.fetch_sub(1) == 1) {
     unsigned alone = 1;
     if (file->users.compare_exchange_strong(alone, 0)) {
@@ -635,11 +705,8 @@ std::int64_t ask(int fd, int flags, void* data, std::size_t length) {
 }
 
 void settle(std::uint64_t device, std::uint64_t inode, int flags) {
-  for_each_file([&](File& file, int fd) {
-    if (file.inode == inode && file.device == device) {
-      settle_file(file, fd, flags);
-    }
-  });
+  settle_each(
+      [&](const File& file, int) { return file.inode == inode && file.device == device ? flags : -1; });
 }
 
 int settle(int folder, const char* path, bool follow, int flags) {
@@ -649,16 +716,15 @@ int settle(int folder, const char* path, bool follow, int flags) {
 }
 
 void settle_all(int flags) {
-  for_each_file([&](File& file, int fd) { settle_file(file, fd, flags); });
+  settle_each([&](const File&, int) { return flags; });
 }
 
 void settle_for_exec(bool only_inherited) {
-  for_each_file([&](File& file, int fd) {
+  settle_each([&](const File&, int fd) {
     const bool inherited = (syscall(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC) == 0;
-    if (inherited || !only_inherited) {
-      settle_file(file, fd,
-                  SLUICE_SETTLE_RETIRE | SLUICE_SETTLE_SHARE | (inherited ? 0 : SLUICE_SETTLE_LEAVE));
-    }
+    return inherited         ? SLUICE_SETTLE_RETIRE | SLUICE_SETTLE_SHARE
+           : !only_inherited ? SLUICE_SETTLE_RETIRE | SLUICE_SETTLE_SHARE | SLUICE_SETTLE_LEAVE
+                             : -1;
   });
 }
 
@@ -671,6 +737,13 @@ void after_fork() {
 }
 void after_fork_in_child() {
   end_fork_in_child();
+  // Who borrowed one is not in this process.
+  Borrowed::leave();
+  for (unsigned fd = 0; fd <= highest.load(); ++fd) {
+    if (File* file = files[fd].load(); file != nullptr) {
+      file->borrowed = 0;
+    }
+  }
   this_area()->processes.fetch_add(1);
   forget_priority();
 }

@@ -22,6 +22,8 @@ inline constexpr unsigned most_descriptors = 65536;  // those above are not mana
 struct File {
   std::atomic<unsigned> users = 0;        // descriptors, and calls under way; 0 = nobody's
   std::atomic<unsigned> descriptors = 0;  // alone
+  std::atomic<unsigned> borrowed =
+      0;  // threads that settle it by a descriptor that may be another's to close
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   const Stack* stack = nullptr;

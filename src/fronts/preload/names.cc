@@ -251,6 +251,9 @@ SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {
   }
   if ((file->stack->needs_data() || file->stack->changes_opens()) && std::strchr(mode, ',') == nullptr) {
     const int fd = open_as(*file, AT_FDCWD, path, flags, 0666);
+    if (fd >= 0 && (flags & (O_APPEND | O_ACCMODE)) == (O_APPEND | O_WRONLY)) {
+      lseek(fd, 0, SEEK_END);  // as libc does: who asks where it is wants the file's size
+    }
     FILE* out = fd < 0 ? nullptr : fdopen(fd, mode);
     if (fd >= 0 && out == nullptr) {
       const int saved = errno;
@@ -263,6 +266,14 @@ SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {
   return one.stream;
 }
 SLUICE_ALIAS(FILE*, fopen64, fopen, (const char*, const char*));
+
+// Libc changes the flags of a file that is to be appended to.
+SLUICE_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
+  if (may_keep() && sluice::is_memory(mode, 1) && *mode == 'a') {
+    settle(fd, SLUICE_SETTLE_RETIRE);
+  }
+  return SLUICE_NEXT(fdopen)(fd, mode);
+}
 
 // What is left in its buffer is for the old file; without a path it stays that file.
 SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {

@@ -244,16 +244,23 @@ constinit Real real = {
     .syscall = __wrap_syscall,
 };
 
-void* next_function(std::atomic<void*>& slot, const char* name) {
-  void* found = slot.load(std::memory_order_acquire);
-  if (found == nullptr) {
-    found = dlsym(RTLD_NEXT, name);
-    slot.store(found, std::memory_order_release);
+// By the linker: all of the section.
+extern "C" __attribute__((visibility("hidden"))) Next __start_sluice_next[];  // NOLINT(*-reserved-identifier)
+extern "C" __attribute__((visibility("hidden"))) Next __stop_sluice_next[];   // NOLINT(*-reserved-identifier)
+
+void* next_function(Next& one) {
+  void* found = one.found.load(std::memory_order_acquire);
+  if (found == nullptr) [[unlikely]] {
+    found = dlsym(RTLD_NEXT, one.name);
+    one.found.store(found, std::memory_order_release);
   }
   return found;
 }
 
 void find_real() {
+  for (Next* one = __start_sluice_next; one != __stop_sluice_next; ++one) {
+    next_function(*one);
+  }
 #define SLUICE_FIND(name) find(real.name, #name)
   SLUICE_FIND(open);
   SLUICE_FIND(openat);

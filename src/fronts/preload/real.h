@@ -55,10 +55,15 @@ struct Real {
 
 extern constinit Real real;
 
-// One that is not in the table; the slot remembers it.
-void* next_function(std::atomic<void*>& slot, const char* name);
+// One that is not in the table. All of them lie in a section of their own (SLUICE_NEXT), for find_real().
+struct Next {
+  const char* name;
+  std::atomic<void*> found;
+};
+void* next_function(Next& one);
 
-// Looks the functions up. REQUIRES: once, before there are threads.
+// Looks all functions up: later that could wait for a thread that loads a library, which has the loader's
+// lock and may wait for us. REQUIRES: once, before there are threads.
 void find_real();
 
 }  // namespace sluice::preload
