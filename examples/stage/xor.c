@@ -5,36 +5,39 @@
  *   sluice run --stage ./xor.so:key=42 --files '/tmp/secret*' -- cp letter /tmp/secret-letter
  *
  * It shows the parts of a stage: parameters, memory of its own, passing on and changing. */
-#include <errno.h>
 #include <sluice/stage.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned char key = 255;
-
+/* It may stand in a stack several times, each with a key of its own: nothing of that is static. */
 static int start(const char* parameters, void** stage_state, char* error, size_t error_size) {
+  unsigned long value = 255;
   char* end = NULL;
-  (void)stage_state;
-  if (*parameters == 0) {
-    return 0;
+  if (*parameters != 0) {
+    if (strncmp(parameters, "key=", 4) != 0) {
+      snprintf(error, error_size, "xor has one parameter, key=0..255");
+      return -1;
+    }
+    value = strtoul(parameters + 4, &end, 10);
+    if (*end != 0 || end == parameters + 4 || value > 255) {
+      snprintf(error, error_size, "key must be 0 to 255");
+      return -1;
+    }
   }
-  if (strncmp(parameters, "key=", 4) != 0) {
-    snprintf(error, error_size, "xor has one parameter, key=0..255");
+  unsigned char* key = malloc(1);
+  if (key == NULL) {
+    snprintf(error, error_size, "there is no memory");
     return -1;
   }
-  const unsigned long value = strtoul(parameters + 4, &end, 10);
-  if (*end != 0 || end == parameters + 4 || value > 255) {
-    snprintf(error, error_size, "key must be 0 to 255");
-    return -1;
-  }
-  key = (unsigned char)value;
+  *key = (unsigned char)value;
+  *stage_state = key;
   return 0;
 }
 
 static int64_t act(void* stage_state, void** file_state, struct sluice_activity* activity,
                    const struct sluice_next* next) {
-  (void)stage_state;
+  const unsigned char key = *(const unsigned char*)stage_state;
   (void)file_state;
   if (activity->operation == SLUICE_READ) {
     const int64_t got = next->act(next, activity);

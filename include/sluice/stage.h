@@ -25,7 +25,7 @@ extern "C" {
 enum sluice_operation {
   SLUICE_OPEN,     /* target, flags, mode; the result is a descriptor; length becomes 1 where it only stands
                       for a file that is none of the kernel's yet */
-  SLUICE_CLOSE,    /* of the last descriptor of an open file */
+  SLUICE_CLOSE,    /* of the last descriptor of an open file; -1 by dup2(): nothing can be added then */
   SLUICE_READ,     /* data, length, offset */
   SLUICE_WRITE,    /* data, length, offset */
   SLUICE_SEEK,     /* offset, flags (whence); the result is the new position */

@@ -11,7 +11,9 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t longest_spec = 4096;
-constexpr std::size_t least_size = offsetof(sluice_stage, wants);  // of a library
+// Of a library: as it was at first, and with `wants`. What is added later does not count for that.
+constexpr std::size_t least_size = offsetof(sluice_stage, wants);
+constexpr std::size_t size_with_wants = least_size + sizeof(sluice_stage::wants);
 
 std::int64_t call(const Calls& calls, const sluice_activity& activity) {
   const int fd = activity.descriptor;
@@ -127,7 +129,7 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
     return refuse("takes no parameters");
   }
   member.operations = member.stage->operations;
-  if (member.stage->size >= sizeof(sluice_stage) && member.stage->wants != nullptr) {
+  if (member.stage->size >= size_with_wants && member.stage->wants != nullptr) {
     member.operations &= member.stage->wants(member.state);
   }
   members_[count_++] = member;
