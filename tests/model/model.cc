@@ -2,6 +2,7 @@
 // at once, with children that share files, and with another process that opens them by name.
 //
 // model SEED STEPS THREADS [late]    late: other processes see files when they are closed or synced
+// model holds    when all has ended, of what the other said: whether its files, and no others, are there
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -17,9 +18,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +34,35 @@ namespace {
 
 bool others_are_late = false;
 constexpr std::size_t most_bytes = 300000;
+
+// What a file has to be when all has ended.
+void tell(const std::string& path, const std::string& content) {
+  std::printf("%s %zu %zu\n", path.c_str(), content.size(), std::hash<std::string>()(content));
+}
+
+int compare_told() {
+  char path[4096];
+  std::size_t size = 0;
+  std::size_t hash = 0;
+  std::set<std::string> told;
+  int wrong = 0;
+  while (std::scanf("%4095s %zu %zu", path, &size, &hash) == 3) {
+    told.insert(path);
+    std::ifstream in(path, std::ios::binary);
+    const std::string content((std::istreambuf_iterator<char>(in)), {});
+    if (!in.is_open() || content.size() != size || std::hash<std::string>()(content) != hash) {
+      std::fprintf(stderr, "%s has %zu bytes of %zu, or others\n", path, content.size(), size);
+      ++wrong;
+    }
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(".")) {
+    if (!entry.is_regular_file() || entry.is_symlink() || told.erase(entry.path().filename()) != 1) {
+      std::fprintf(stderr, "%s is left\n", entry.path().c_str());
+      ++wrong;
+    }
+  }
+  return wrong == 0 && told.empty() ? 0 : 1;
+}
 
 // Another process, which was there before there was any file.
 class Other {
@@ -114,6 +149,7 @@ class Worker {
     all.resize(static_cast<std::size_t>(got));
     same(all, content_, "the content at the end");
     close(fd);
+    tell(path_, content_);
   }
 
  private:
@@ -377,11 +413,11 @@ class Worker {
 void share_one(unsigned seed, int steps, int threads) {
   const int fd = open("shared", O_RDWR | O_CREAT | O_TRUNC, 0644);
   constexpr std::size_t part = 50000;
+  std::vector<std::string> contents(static_cast<std::size_t>(threads), std::string(part, 0));
   std::vector<std::thread> all;
   for (int i = 0; i < threads; ++i) {
-    all.emplace_back([=] {
+    all.emplace_back([=, &content = contents[static_cast<std::size_t>(i)]] {
       std::mt19937 random(seed + static_cast<unsigned>(i));
-      std::string content(part, 0);
       const off_t base = static_cast<off_t>(part) * i;
       if (pwrite(fd, content.data(), part, base) != static_cast<ssize_t>(part)) abort();
       for (int step = 0; step < steps; ++step) {
@@ -404,11 +440,15 @@ void share_one(unsigned seed, int steps, int threads) {
   }
   for (std::thread& one : all) one.join();
   close(fd);
+  std::string whole;
+  for (const std::string& one : contents) whole += one;
+  tell("shared", whole);
 }
 
 }  // namespace
 
 int main(int count, char** words) {
+  if (count == 2 && std::strcmp(words[1], "holds") == 0) return compare_told();
   if (count < 4) return 2;
   const auto seed = static_cast<unsigned>(std::atoi(words[1]));
   const int steps = std::atoi(words[2]);
@@ -424,5 +464,4 @@ int main(int count, char** words) {
   }
   for (std::thread& thread : all) thread.join();
   share_one(seed, steps, 4);
-  std::printf("seed %u: good\n", seed);
 }
