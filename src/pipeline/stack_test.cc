@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -179,6 +181,20 @@ TEST_F(StackTest, AStageMayWantLessThanItSays) {
   act(stack, SLUICE_WRITE);
   act(stack, SLUICE_SYNC);
   EXPECT_EQ(seen, (std::vector<std::string>{"write 8", "c(sync", "fsync", ")"}));
+}
+
+TEST_F(StackTest, WhatALibraryWantsIsAskedWhereItsHeaderHadIt) {
+  sluice_stage grown = chooser;
+  grown.size += 8;
+  sluice_stage old = chooser;
+  old.size = offsetof(sluice_stage, wants);
+  old.wants = [](void*) -> std::uint32_t { std::abort(); };  // whatever lies there
+  Stack of_grown;
+  Stack of_old;
+  EXPECT_TRUE(of_grown.add("chooser", std::array{&grown}, why_));
+  EXPECT_TRUE(of_old.add("chooser", std::array{&old}, why_));
+  EXPECT_FALSE(of_grown.wants(SLUICE_WRITE));
+  EXPECT_TRUE(of_old.wants(SLUICE_WRITE));
 }
 
 }  // namespace
