@@ -62,6 +62,11 @@ int put_pieces(AreaPart& part, int fd) {
   return 0;
 }
 
+void take_nap() {
+  const timespec nap{.tv_sec = 0, .tv_nsec = 1000000};
+  syscall(SYS_nanosleep, &nap, nullptr);
+}
+
 int sync_path(const char* path, int flags) {
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC));
   const int error = fd < 0 || syscall(SYS_fsync, fd) != 0 ? errno : 0;
@@ -98,6 +103,30 @@ AreaWhole* whole_of(AreaParts& parts, std::uint64_t device, std::uint64_t inode)
     }
   }
   return nullptr;
+}
+
+bool is_being_gathered(const AreaWhole& whole) {
+  if (whole.state.load(std::memory_order_acquire) != AreaWhole::gathering) {
+    return false;
+  }
+  const int saved = errno;
+  errno = 0;
+  const std::uint64_t since = whole.gathering_since;
+  const bool lives =
+      since != 0 && (process_start(whole.gatherer) == since || errno == EMFILE || errno == ENFILE);
+  errno = saved;
+  return lives;
+}
+
+void wait_for_gatherer(std::uint64_t device, std::uint64_t inode) {
+  AreaParts* parts = this_parts();
+  const AreaWhole* whole = parts == nullptr ? nullptr : whole_of(*parts, device, inode);
+  const std::uint32_t generation = whole == nullptr ? 0 : whole->generation.load();
+  for (int i = 0;
+       i < most_naps && whole != nullptr && whole->generation == generation && is_being_gathered(*whole);
+       ++i) {
+    take_nap();
+  }
 }
 
 LastName::LastName(int folder, const char* path) : folder_(folder), path_(path) {
@@ -176,6 +205,7 @@ int make_native(std::uint64_t device, std::uint64_t inode) {
         return errno;
       }
       if (!keeper_lives(area)) {
+        wait_for_gatherer(device, inode);
         return 0;
       }
     }
@@ -185,8 +215,7 @@ int make_native(std::uint64_t device, std::uint64_t inode) {
     if (whole->failures != failures) {
       return whole->error;
     }
-    const timespec nap{.tv_sec = 0, .tv_nsec = 1000000};
-    syscall(SYS_nanosleep, &nap, nullptr);
+    take_nap();
   }
   return ETIMEDOUT;
 }

@@ -64,10 +64,12 @@ struct AreaWhole {
   std::atomic<std::uint32_t> removed = 0;  // its last name is gone: when nobody has it open, neither is it
   std::atomic<std::uint64_t> device = 0;
   std::atomic<std::uint64_t> inode = 0;
-  FileHandle handle;                    // another file may get the same number later
-  std::atomic<std::uint64_t> size = 0;  // as the program sees it
-  FileStamp stamp;                      // of the file that is there, as we left it
-  std::atomic<std::int64_t> began = 0;  // when its last bytes were about to be written there; nanoseconds
+  FileHandle handle;                       // another file may get the same number later
+  std::atomic<std::uint64_t> size = 0;     // as the program sees it
+  FileStamp stamp;                         // of the file that is there, as we left it
+  std::atomic<std::int64_t> began = 0;     // when its last bytes were about to be written there; nanoseconds
+  std::atomic<pid_t> gatherer = 0;         // who brings its parts together, and since when that lives
+  std::atomic<std::uint64_t> gathering_since = 0;
   std::array<char, 760> path = {};
 };
 
@@ -96,6 +98,10 @@ inline bool is_parted(const AreaWhole& whole) {
 }
 // The row of a file that is in parts, else null.
 AreaWhole* whole_of(AreaParts& parts, std::uint64_t device, std::uint64_t inode);
+// Whether somebody who lives brings its parts together just now, the keeper or who recovers.
+bool is_being_gathered(const AreaWhole& whole);
+// Waits until nobody does, where the keeper is gone or goes.
+void wait_for_gatherer(std::uint64_t device, std::uint64_t inode);
 // Looks at what is said of a file, and corrects its size where it is in parts. `look` returns 0 where it is
 // said; `device`, `inode` and `size` are where it is said then.
 template <class Look, class Number, class Size>
@@ -133,8 +139,8 @@ class LastName {
 // A file is not to be in parts from now on; notes it, no more.
 void note_native(AreaParts& parts, std::uint64_t device, std::uint64_t inode);
 bool is_native(const AreaParts& parts, std::uint64_t device, std::uint64_t inode);
-// The same, and waits until its parts are together: 0, or an errno. Where the keeper is gone nobody does it,
-// and it is as it is.
+// The same, and waits until its parts are together: 0, or an errno. Where the keeper is gone and nobody
+// recovers it just now, it is as it is.
 int make_native(std::uint64_t device, std::uint64_t inode);
 // Of the file that a path names, where there is one.
 int make_native(int folder, const char* path);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/step.h"
 #include "base/text.h"
 #include "pipeline/area.h"
 #include "pipeline/write_at.h"
@@ -40,12 +41,12 @@ Source open_source(std::string data) {
   return {.data = std::move(data), .fd = std::move(fd), .pieces = {}};
 }
 
-Combined combine_sources(const std::vector<Source>& sources, std::uint64_t size) {
+Combined combine_sources(const std::vector<Source>& sources) {
   std::vector<std::vector<Piece>> pieces;
   for (const Source& source : sources) {
     pieces.push_back(source.pieces);
   }
-  return combine_pieces(pieces, size);
+  return combine_pieces(pieces);
 }
 
 Status read_all(const Source& from, char* bytes, std::size_t length, std::uint64_t offset) {
@@ -109,22 +110,33 @@ Status check_sources(const Combined& combined, const std::vector<Source>& source
   return {};
 }
 
+// Makes a file end there at least. Others may make it longer at any moment, so nothing that could make it
+// shorter, where the file system has something else.
+Status reach(int fd, std::uint64_t size) {
+  struct stat found {};
+  if (fstat(fd, &found) == 0 && (static_cast<std::uint64_t>(found.st_size) >= size ||
+                                 fallocate(fd, 0, static_cast<off_t>(size) - 1, 1) == 0 ||
+                                 ftruncate(fd, static_cast<off_t>(size)) == 0)) {
+    return {};
+  }
+  return Errno().fail("cannot give it its size");
+}
+
 // Writes it into a file that is the one it belongs to, or new and empty.
 Status write_combined(const Combined& combined, const std::vector<Source>& sources, int fd,
                       const std::function<void()>& begins) {
   SLUICE_CHECK(check_sources(combined, sources));
   struct stat found {};
   begins();
-  if (fstat(fd, &found) != 0 || (static_cast<std::uint64_t>(found.st_size) > combined.kept &&
-                                 ftruncate(fd, static_cast<off_t>(combined.kept)) != 0)) {
+  if (combined.kept != Combined::all &&
+      (fstat(fd, &found) != 0 || (static_cast<std::uint64_t>(found.st_size) > combined.kept &&
+                                  ftruncate(fd, static_cast<off_t>(combined.kept)) != 0))) {
     return Errno().fail("cannot make it shorter");
   }
+  step("parts: about to be written");
   SLUICE_CHECK(write_extents(combined, sources, fd, begins));
-  if (fstat(fd, &found) != 0 || (static_cast<std::uint64_t>(found.st_size) != combined.size &&
-                                 ftruncate(fd, static_cast<off_t>(combined.size)) != 0)) {
-    return Errno().fail("cannot give it its size");
-  }
-  return {};
+  step("parts: written");
+  return reach(fd, combined.reach);
 }
 
 Result<std::string> read_log(const Source& log) {
@@ -137,6 +149,13 @@ Result<std::string> read_log(const Source& log) {
   return out;
 }
 
+// Others could put something there that writes to files in our name.
+bool is_ours(const Source& source) {
+  struct stat found {};
+  return source.fd && fstat(source.fd.get(), &found) == 0 && S_ISREG(found.st_mode) &&
+         found.st_uid == geteuid();
+}
+
 // With what is noted of it, in its log and in memory.
 Result<Source> source_of(const AreaPart& part) {
   Source out = open_source(part.data.data());
@@ -144,7 +163,8 @@ Result<Source> source_of(const AreaPart& part) {
     return Errno().fail(fmt::format("cannot open {}", quote(out.data)));
   }
   if (part.logged > log_head_bytes) {
-    SLUICE_TRY(const std::string bytes, read_log(open_source(log_path(part).data())));
+    const Source file = open_source(log_path(part).data());
+    SLUICE_TRY(const std::string bytes, read_log(file));
     SLUICE_TRY(PartLog log, parse_part_log(bytes));
     if (log.pieces.size() < (part.logged - log_head_bytes) / sizeof(LogPiece)) {
       return fail(log.damage.empty() ? "its log is cut off" : log.damage);
@@ -193,6 +213,15 @@ class Locks {
   std::vector<AreaPart*> all_;
   bool good_ = true;
 };
+
+// Whether somebody has made a part of it since its parts were locked. REQUIRES: the table's lock.
+bool has_more(const AreaParts& parts, const AreaWhole& whole, const std::vector<AreaPart*>& known) {
+  const auto row = static_cast<std::uint32_t>(&whole - parts.wholes.data());
+  const auto found = std::count_if(parts.parts.begin(), parts.parts.end(), [&](const AreaPart& part) {
+    return (part.generation & 1) != 0 && part.whole == row && (part.flags & AreaPart::retired) == 0;
+  });
+  return static_cast<std::size_t>(found) != known.size();
+}
 
 bool is_file(int fd, const AreaWhole& whole) {
   struct stat found {};
@@ -292,7 +321,7 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
     return out;
   }
   if (!fd) {
-    return to_beside(combine_sources(sources, 0), sources, std::move(out),
+    return to_beside(combine_sources(sources), sources, std::move(out),
                      "the file is not there any more, or is another, or may not be written");
   }
   struct stat before {};
@@ -304,19 +333,18 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
     return out;
   }
   if (when == When::left && !is_unchanged(whole, stamp_of(fd.get(), good), in_the_middle)) {
-    return to_beside(combine_sources(sources, 0), sources, std::move(out), "the file was changed since");
+    return to_beside(combine_sources(sources), sources, std::move(out), "the file was changed since");
   }
-  const Combined combined = combine_sources(sources, static_cast<std::uint64_t>(before.st_size));
-  Status put =
-      write_combined(combined, sources, fd.get(), [&] { whole.began = nanoseconds_of(CLOCK_REALTIME); });
+  Status put = write_combined(combine_sources(sources), sources, fd.get(),
+                              [&] { whole.began = nanoseconds_of(CLOCK_REALTIME); });
   if (put) {
     set_time(fd.get(), sources, before, whole.stamp);
   }
   if (put && whole.synced != 0 && fsync(fd.get()) != 0) {
     put = Errno().fail("cannot sync it");
   }
+  whole.stamp = stamp_of(fd.get(), good);
   if (!put) {
-    whole.stamp = stamp_of(fd.get(), good);
     whole.error = put.error().number == 0 ? EIO : put.error().number;
     out.why = put.error().text();
     return out;
@@ -359,10 +387,17 @@ void clear(AreaParts& parts, AreaWhole& whole, const std::vector<AreaPart*>& all
   parts.live.fetch_sub(1);
 }
 
-// All is in the file: from here on it counts, and its parts do not, whoever is killed. REQUIRES: the parts'
-// locks.
-void commit(AreaParts& parts, AreaWhole& whole, const std::vector<AreaPart*>& all) {
+// All is in the file: from here on it counts, and its parts do not, whoever is killed. False where somebody
+// has made a part of it meanwhile: then all of them still count. REQUIRES: the parts' locks.
+bool commit(AreaParts& parts, AreaWhole& whole, const std::vector<AreaPart*>& all, UniqueFd* held) {
   const PartLock lock(parts.lock);
+  if (has_more(parts, whole, all)) {
+    whole.state = AreaWhole::parted;
+    return false;
+  }
+  if (held != nullptr) {
+    *held = UniqueFd();
+  }
   bool open = whole.wanted != 0;
   for (const AreaPart* part : all) {
     open = open || (part->flags & AreaPart::closed) == 0;
@@ -373,6 +408,7 @@ void commit(AreaParts& parts, AreaWhole& whole, const std::vector<AreaPart*>& al
   parts.gathered.fetch_add(1);
   whole.state.store(AreaWhole::together, std::memory_order_release);
   whole.generation.fetch_add(1);
+  return true;
 }
 
 bool lives(const AreaPart& part) {
@@ -397,13 +433,6 @@ bool is_due(const AreaParts& parts, std::uint32_t index, When when) {
     }
   }
   return when == When::left || whole.error == 0;  // what failed is tried again at the end
-}
-
-// Others could put something there that writes to files in our name.
-bool is_ours(const Source& source) {
-  struct stat found {};
-  return source.fd && fstat(source.fd.get(), &found) == 0 && S_ISREG(found.st_mode) &&
-         found.st_uid == geteuid();
 }
 
 bool is_log(const Source& source) {
@@ -468,8 +497,8 @@ Recovered gather_logged(Logged& one) {
 
 }  // namespace
 
-Combined combine_pieces(const std::vector<std::vector<Piece>>& parts, std::uint64_t size) {
-  Combined out{.kept = size, .size = size, .extents = {}};
+Combined combine_pieces(const std::vector<std::vector<Piece>>& parts) {
+  Combined out;
   std::vector<std::pair<Piece, std::size_t>> all;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     for (const Piece& piece : parts[i]) {
@@ -494,11 +523,11 @@ Combined combine_pieces(const std::vector<std::vector<Piece>>& parts, std::uint6
     if (piece.length == Piece::cut) {
       out.extents.erase(split(piece.offset), out.extents.end());
       out.kept = std::min(out.kept, piece.offset);
-      out.size = piece.offset;
+      out.reach = piece.offset;
       continue;
     }
     const std::uint64_t end = piece.offset + piece.length;
-    out.size = std::max(out.size, end);
+    out.reach = std::max(out.reach, end);
     if (piece.length != Piece::grown) {
       const auto last = split(end);
       out.extents.erase(split(piece.offset), last);
@@ -534,6 +563,8 @@ std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When whe
     return told;
   }
   auto& parts = *area.at<AreaParts>(area.parts);
+  const pid_t self = getpid();
+  const std::uint64_t since = area.process_space == process_space() ? process_start(self) : 0;
   for (std::uint32_t i = 0; i < parts.top && i < parts.wholes.size(); ++i) {
     AreaWhole& whole = parts.wholes[i];
     bool in_the_middle = false;
@@ -546,6 +577,8 @@ std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When whe
       in_the_middle = whole.state == AreaWhole::gathering;
       done = whole.state == AreaWhole::together;
       if (!done) {
+        whole.gatherer = self;
+        whole.gathering_since = since;
         whole.state = AreaWhole::gathering;
       }
     }
@@ -572,12 +605,12 @@ std::vector<Recovered> combine_parts(Area& area, const HeldWhole& held, When whe
         whole.wanted = 0;
         whole.failures.fetch_add(1);
       }
-    } else {
-      if (own != nullptr) {
-        *own = UniqueFd();
-      }
-      commit(parts, whole, locks.all());
+    } else if (commit(parts, whole, locks.all(), own)) {
+      step("parts: together");
       clear(parts, whole, locks.all());
+    } else {
+      one.outcome = Outcome::failed;
+      one.why = "somebody has begun to write to it";
     }
     const bool quiet = one.outcome == Outcome::moved || one.outcome == Outcome::dropped;
     if (quiet ? tell_all : one.outcome != Outcome::failed || when != When::runs) {

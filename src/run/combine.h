@@ -25,14 +25,16 @@ struct Combined {
 
     bool operator==(const Extent&) const = default;
   };
-  std::uint64_t kept = 0;  // bytes at the beginning of the file that is there, where no extent says otherwise
-  std::uint64_t size = 0;
+  static constexpr std::uint64_t all = UINT64_MAX;
+
+  std::uint64_t kept = all;  // so far the file that is there stays, where no extent says otherwise
+  std::uint64_t reach = 0;   // it ends there at least
   std::map<std::uint64_t, Extent> extents;  // by where they begin; none overlap
 };
 
-// Of the pieces of each part, in any order, over a file of that size. Of two pieces the later one counts.
-// Pure.
-Combined combine_pieces(const std::vector<std::vector<Piece>>& parts, std::uint64_t size);
+// Of the pieces of each part, in any order. Of two pieces the later one counts. How long the file is that is
+// there is no matter: others may make it longer at any moment, and lose nothing. Pure.
+Combined combine_pieces(const std::vector<std::vector<Piece>>& parts);
 
 enum class When {
   runs,   // files whose parts are all closed, and those that somebody waits for

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "run/recover.h"
 #include "run/shared.h"
@@ -37,9 +40,9 @@ TEST(Combine, PiecesMakeWhatTheWritesMake) {
       }
     }
     std::swap(parts[0].front(), parts[0].back());  // their order counts, not where they stand
-    const Combined combined = combine_pieces(parts, size);
+    const Combined combined = combine_pieces(parts);
     std::string made = std::string(size, '.').substr(0, combined.kept);
-    made.resize(combined.size, '\0');
+    made.resize(std::max<std::size_t>(made.size(), combined.reach), '\0');
     std::uint64_t before = 0;
     for (const auto& [begin, extent] : combined.extents) {
       EXPECT_GE(begin, before);
@@ -73,6 +76,57 @@ TEST(Combine, AWholeWaitsUntilItsDescriptorHasCome) {
   whole.known = 1;
   EXPECT_EQ(gather(), 1U);
   unlink(beside_name(whole.path.data(), 0).c_str());
+  unlink(area.own_path.data());
+}
+
+// Who does not wait, because it cannot tell that somebody brings them together.
+TEST(Combine, APartThatIsMadeMeanwhileIsNotForgotten) {
+  const auto shared =
+      SharedArea::make({{.files = *Glob::parse("/**"), .stages = {"rewrite:to=/tmp,combine=yes"}}},
+                       {.memory = 4 << 20, .mounts = {}, .trace_points = {}});
+  ASSERT_TRUE(shared) << shared.error().text();
+  Area& area = shared->area();
+  auto& parts = *area.at<AreaParts>(area.parts);
+  const std::string path = testing::TempDir() + "sluice-meanwhile-" + std::to_string(getpid());
+  const auto make = [](const std::string& name, const std::string& bytes) { std::ofstream(name) << bytes; };
+  const auto make_part = [&](std::uint32_t number, const std::string& bytes, std::uint64_t offset) {
+    AreaPart& part = parts.parts[number];
+    make(path + "-" + std::to_string(number), std::string(offset, '\0') + bytes);
+    std::strcpy(part.data.data(), (path + "-" + std::to_string(number)).c_str());
+    part.flags = AreaPart::closed;
+    part.pieces[0] = {.order = number + 1, .offset = offset, .length = bytes.size()};
+    part.count = 1;
+    part.generation.fetch_add(1);
+  };
+  make(path, "");
+  AreaWhole& whole = parts.wholes[0];
+  struct stat found {};
+  ASSERT_EQ(stat(path.c_str(), &found), 0);
+  std::strcpy(whole.path.data(), path.c_str());
+  whole.device = found.st_dev;
+  whole.inode = found.st_ino;
+  whole.known = 1;
+  whole.state = AreaWhole::parted;
+  parts.top = 1;
+  parts.live = 1;
+  make_part(0, "first", 0);
+  bool again = false;
+  const auto held = [&](auto, auto) -> UniqueFd* {
+    if (!std::exchange(again, true)) {
+      make_part(1, "second", 5);
+    }
+    return nullptr;
+  };
+  combine_parts(area, held, When::runs, true);
+  EXPECT_EQ(whole.state, AreaWhole::parted);
+  EXPECT_EQ(parts.live, 1U);
+  combine_parts(area, held, When::runs, true);
+  EXPECT_EQ(whole.state, AreaWhole::unused);
+  std::string bytes;
+  std::getline(std::ifstream(path), bytes);
+  EXPECT_EQ(bytes, "firstsecond");
+  EXPECT_NE(access((path + "-1").c_str(), F_OK), 0);
+  unlink(path.c_str());
   unlink(area.own_path.data());
 }
 

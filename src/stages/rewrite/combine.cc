@@ -142,7 +142,8 @@ AreaPart* enter(Area& area, AreaParts& parts, int fd, const AreaPart& wanted, co
     whole->removed = 1;  // by somebody else, after the keeper that had it open was killed
     return nullptr;
   }
-  again = whole != nullptr && whole->state == AreaWhole::gathering && keeper_lives(area);
+  // Whoever does it has looked already which parts there are.
+  again = whole != nullptr && is_being_gathered(*whole);
   AreaPart* part = again ? nullptr : free_part(parts);
   const bool made = part != nullptr && whole == nullptr && parts.full == 0 && area.over == 0;
   whole = made ? new_whole(parts, fd, found, path) : whole;
@@ -204,6 +205,14 @@ AreaPart* part_for(const Elsewhere& where, Area& area, AreaParts& parts, int fd)
   return out;
 }
 
+// Whether a file has anything behind an offset. Where not, to cut it there changes nothing of it, and nothing
+// of what others append before it is together.
+bool is_longer(const AreaWhole& whole, int fd, std::uint64_t size) {
+  struct stat found {};
+  return whole.size > size || syscall(SYS_fstat, fd, &found) != 0 ||
+         static_cast<std::uint64_t>(found.st_size) > size;
+}
+
 // Opens the file itself, and a part of it for what is written.
 std::int64_t open_part(const Elsewhere& where, void** file_state, sluice_activity& activity,
                        const sluice_next* next) {
@@ -219,8 +228,11 @@ std::int64_t open_part(const Elsewhere& where, void** file_state, sluice_activit
     *file_state = pack(parts, *part);
     if (cuts) {
       const PartLock lock(part->lock);
-      note_piece(parts, *part, 0, Piece::cut);  // the first one: there is room
-      parts.wholes[part->whole].size = 0;
+      AreaWhole& whole = parts.wholes[part->whole];
+      if (is_longer(whole, fd, 0)) {
+        note_piece(parts, *part, 0, Piece::cut);  // the first one: there is room
+        whole.size = 0;
+      }
     }
     return opened;
   }
@@ -326,10 +338,15 @@ struct Call {
     return out;
   }
   [[nodiscard]] bool cut() const {
-    if (!can_reach(activity.length) || !note(activity.length, Piece::cut)) {
+    const bool cuts = is_longer(whole(), activity.descriptor, activity.length);
+    if (!can_reach(activity.length) || !note(activity.length, cuts ? Piece::cut : Piece::grown)) {
       return false;
     }
-    whole().size = activity.length;
+    if (cuts) {
+      whole().size = activity.length;
+    } else {
+      grow(activity.length);
+    }
     done(activity, 0);
     return true;
   }
@@ -408,6 +425,19 @@ void close_part(const Handle& handle) {
   }
 }
 
+bool is_change(std::uint32_t operation) {
+  return operation == SLUICE_WRITE || operation == SLUICE_TRUNCATE || operation == SLUICE_ALLOCATE;
+}
+
+// Who writes natively without a keeper has not waited for the parts that there are: whoever brings them
+// together just now would write them over what comes later.
+void wait_for_recovery(const AreaParts& parts, int fd) {
+  struct stat found {};
+  if (parts.live != 0 && this_area()->over != 0 && syscall(SYS_fstat, fd, &found) == 0) {
+    wait_for_gatherer(found.st_dev, found.st_ino);
+  }
+}
+
 // What a part does by itself. False where the file has to be native.
 bool act_part(AreaParts& parts, const Handle& handle, sluice_activity& activity, bool& taken) {
   const PartLock lock(handle.part->lock);
@@ -457,6 +487,9 @@ std::int64_t act_combined(const Elsewhere& where, void** file_state, sluice_acti
     }
     if (*file_state == nullptr && activity.operation == SLUICE_WRITE) {
       return act_natively(file_state, activity, next);
+    }
+    if (*file_state != nullptr && is_change(activity.operation)) {
+      wait_for_recovery(*parts, activity.descriptor);
     }
     return next->act(next, &activity);
   }
