@@ -67,6 +67,34 @@ void take_nap() {
   syscall(SYS_nanosleep, &nap, nullptr);
 }
 
+// Whether a log is ours, and not one that others put there for us to write to. One that is to begin has a
+// head at most, of whoever was killed then.
+bool is_own_log(const AreaPart& part, int fd) {
+  struct stat found {};
+  return syscall(SYS_fstat, fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == this_area()->user &&
+         found.st_nlink == 1 && (part.logged != 0 || found.st_size <= static_cast<off_t>(sizeof(LogHead)));
+}
+
+// The descriptor of a log, or -1.
+int open_log(const AreaPart& part, const char* path) {
+  constexpr int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  auto fd = static_cast<int>(
+      part.logged == 0 ? syscall(SYS_openat, AT_FDCWD, path, flags | O_CREAT | O_EXCL, 0600) : -1);
+  const bool made = fd >= 0;
+  if (!made && (part.logged != 0 || errno == EEXIST)) {
+    fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags));
+  }
+  if (fd >= 0 && !is_own_log(part, fd)) {
+    if (made) {
+      syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    }
+    syscall(SYS_close, fd);
+    errno = EACCES;
+    return -1;
+  }
+  return fd;
+}
+
 int sync_path(const char* path, int flags) {
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC));
   const int error = fd < 0 || syscall(SYS_fsync, fd) != 0 ? errno : 0;
@@ -249,8 +277,7 @@ bool note_piece(AreaParts& parts, AreaPart& part, std::uint64_t offset, std::uin
 
 int write_log(AreaParts& parts, AreaPart& part, bool sync) {
   const std::array<char, 264> path = log_path(part);
-  const auto fd = static_cast<int>(
-      syscall(SYS_openat, AT_FDCWD, path.data(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const int fd = open_log(part, path.data());
   if (fd < 0) {
     return errno;
   }

@@ -155,6 +155,9 @@ bool is_ours(const Source& source) {
   return source.fd && fstat(source.fd.get(), &found) == 0 && S_ISREG(found.st_mode) &&
          found.st_uid == geteuid();
 }
+Status check_ours(const Source& source) {
+  return is_ours(source) ? Status() : fail(EPERM, fmt::format("{} is somebody else's", quote(source.data)));
+}
 
 // With what is noted of it, in its log and in memory.
 Result<Source> source_of(const AreaPart& part) {
@@ -162,9 +165,13 @@ Result<Source> source_of(const AreaPart& part) {
   if (!out.fd && (part.count > 0 || part.logged > 0)) {
     return Errno().fail(fmt::format("cannot open {}", quote(out.data)));
   }
+  if (out.fd) {
+    SLUICE_CHECK(check_ours(out));
+  }
   if (part.logged > log_head_bytes) {
     const Source file = open_source(log_path(part).data());
     SLUICE_TRY(const std::string bytes, read_log(file));
+    SLUICE_CHECK(check_ours(file));
     SLUICE_TRY(PartLog log, parse_part_log(bytes));
     if (log.pieces.size() < (part.logged - log_head_bytes) / sizeof(LogPiece)) {
       return fail(log.damage.empty() ? "its log is cut off" : log.damage);

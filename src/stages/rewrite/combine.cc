@@ -71,13 +71,20 @@ std::int64_t act_natively(void** file_state, sluice_activity& activity, const sl
   return next->act(next, &activity);
 }
 
-bool make_part(const char* path) {
+// Where new files are somebody else's, nobody could tell them from those that others put there.
+bool make_part(const char* path, uid_t user) {
   const auto fd = static_cast<int>(
       syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (fd >= 0) {
-    syscall(SYS_close, fd);
+  if (fd < 0) {
+    return false;
   }
-  return fd >= 0;
+  struct stat found {};
+  const bool ours = syscall(SYS_fstat, fd, &found) == 0 && found.st_uid == user;
+  if (!ours) {
+    syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+  }
+  syscall(SYS_close, fd);
+  return ours;
 }
 
 // A row of a file that is to be in parts. REQUIRES: the table's lock, and there is none.
@@ -171,7 +178,7 @@ AreaPart* enter(Area& area, AreaParts& parts, int fd, const AreaPart& wanted, co
   part->data = wanted.data;
   part->generation.fetch_add(1);
   // Now that it is noted: whoever is killed from here on leaves nothing that nobody knows of.
-  if (!make_part(part->data.data())) {
+  if (!make_part(part->data.data(), area.user)) {
     part->generation.fetch_add(1);
     return nullptr;
   }
