@@ -396,8 +396,14 @@ std::int64_t sync_file(AreaParts& parts, const Handle& handle, sluice_activity& 
   const std::uint32_t row = handle.part->whole;
   AreaWhole& whole = parts.wholes[row];
   const std::uint32_t generation = whole.generation;
-  if (whole.synced.exchange(1) == 0 && next->act(next, &activity) < 0) {
-    return -1;
+  if (whole.synced == 0) {
+    if (next->act(next, &activity) < 0) {
+      return -1;
+    }
+    const PartLock lock(parts.lock);
+    if (whole.generation == generation) {
+      whole.synced = 1;
+    }
   }
   for (AreaPart& part : parts.parts) {
     if ((part.generation & 1) == 0 || part.whole != row) {
