@@ -157,6 +157,11 @@ void wait_for_gatherer(std::uint64_t device, std::uint64_t inode) {
   }
 }
 
+bool is_changed_since(const AreaWhole& whole, std::int64_t changed, std::int64_t touched) {
+  const std::int64_t last = whole.changed;
+  return last != 0 && (whole.settled != 0 || changed == whole.stamp.changed || last > touched);
+}
+
 LastName::LastName(int folder, const char* path) : folder_(folder), path_(path) {
   if (!is_parted() || path == nullptr) [[likely]] {
     return;

@@ -68,6 +68,8 @@ struct AreaWhole {
   std::atomic<std::uint64_t> size = 0;     // as the program sees it
   FileStamp stamp;                         // of the file that is there, as we left it
   std::atomic<std::int64_t> began = 0;     // when its last bytes were about to be written there; nanoseconds
+  std::atomic<std::int64_t> changed = 0;   // when the program last changed it; 0 = not yet
+  std::atomic<std::uint32_t> settled = 0;  // 1 = that counts, whatever the file that is there says
   std::atomic<pid_t> gatherer = 0;         // who brings its parts together, and since when that lives
   std::atomic<std::uint64_t> gathering_since = 0;
   std::array<char, 760> path = {};
@@ -102,10 +104,23 @@ AreaWhole* whole_of(AreaParts& parts, std::uint64_t device, std::uint64_t inode)
 bool is_being_gathered(const AreaWhole& whole);
 // Waits until nobody does, where the keeper is gone or goes.
 void wait_for_gatherer(std::uint64_t device, std::uint64_t inode);
-// Looks at what is said of a file, and corrects its size where it is in parts. `look` returns 0 where it is
-// said; `device`, `inode` and `size` are where it is said then.
-template <class Look, class Number, class Size>
-int look_at_whole(Look look, const Number& device, const Number& inode, Size& size) {
+// Whether the program changed it later than anybody set the times that the file itself has. A write at the
+// same moment came before that.
+bool is_changed_since(const AreaWhole& whole, std::int64_t changed, std::int64_t touched);
+template <class Time>
+std::int64_t as_nanoseconds(const Time& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1000000000 + static_cast<std::int64_t>(time.tv_nsec);
+}
+template <class Time>
+void set_nanoseconds(Time& time, std::int64_t to) {
+  time.tv_sec = to / 1000000000 - (to % 1000000000 < 0 ? 1 : 0);
+  time.tv_nsec = static_cast<decltype(time.tv_nsec)>(to - time.tv_sec * 1000000000);
+}
+// Looks at what is said of a file, and corrects its size and times where it is in parts. `look` returns 0
+// where it is said; the others are where it is said then.
+template <class Look, class Number, class Size, class Time>
+int look_at_whole(Look look, const Number& device, const Number& inode, Size& size, Time& changed,
+                  Time& touched) {
   AreaParts* parts = this_parts();
   if (parts == nullptr || parts->live.load(std::memory_order_relaxed) == 0) [[likely]] {
     return look();
@@ -117,6 +132,13 @@ int look_at_whole(Look look, const Number& device, const Number& inode, Size& si
   }
   if (const AreaWhole* whole = whole_of(*parts, device, inode); whole != nullptr) {
     size = static_cast<Size>(whole->size.load(std::memory_order_relaxed));
+    if (is_changed_since(*whole, as_nanoseconds(changed), as_nanoseconds(touched))) {
+      const std::int64_t last = whole->changed;
+      set_nanoseconds(changed, last);
+      if (last > as_nanoseconds(touched)) {
+        set_nanoseconds(touched, last);
+      }
+    }
     return out;
   }
   return parts->gathered == before ? out : look();  // it may have been in parts before

@@ -292,19 +292,20 @@ Recovered to_beside(const Combined& combined, const std::vector<Source>& sources
 }
 
 // As if the program had written it there: the time is that of the last write, or what somebody set since.
-void set_time(int fd, const std::vector<Source>& sources, const struct stat& before, const FileStamp& stamp) {
+timespec time_of(const AreaWhole& whole, const std::vector<Source>& sources, const struct stat& before) {
   timespec last = before.st_mtim;
-  if (nanoseconds(last) == stamp.changed) {
+  if (is_changed_since(whole, nanoseconds(before.st_mtim), nanoseconds(before.st_ctim))) {
+    set_nanoseconds(last, whole.changed);
+  } else if (whole.changed == 0 && nanoseconds(last) == whole.stamp.changed) {  // from logs
     for (const Source& source : sources) {
       struct stat found {};
-      if (source.fd && fstat(source.fd.get(), &found) == 0 &&
+      if (!source.pieces.empty() && source.fd && fstat(source.fd.get(), &found) == 0 &&
           nanoseconds(found.st_mtim) > nanoseconds(last)) {
         last = found.st_mtim;
       }
     }
   }
-  const std::array<timespec, 2> times = {timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, last};
-  futimens(fd, times.data());
+  return last;
 }
 
 // Whether nobody but us has a file open that has no name any more. While the program runs it may share our
@@ -342,16 +343,22 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
   if (when == When::left && !is_unchanged(whole, stamp_of(fd.get(), good), in_the_middle)) {
     return to_beside(combine_sources(sources), sources, std::move(out), "the file was changed since");
   }
+  const std::array<timespec, 2> times = {timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
+                                         time_of(whole, sources, before)};
+  // What the program sees meanwhile is what it will see.
+  whole.changed = nanoseconds(times[1]);
+  whole.settled = 1;
   Status put = write_combined(combine_sources(sources), sources, fd.get(),
                               [&] { whole.began = nanoseconds_of(CLOCK_REALTIME); });
   if (put) {
-    set_time(fd.get(), sources, before, whole.stamp);
+    futimens(fd.get(), times.data());
   }
   if (put && whole.synced != 0 && fsync(fd.get()) != 0) {
     put = Errno().fail("cannot sync it");
   }
   whole.stamp = stamp_of(fd.get(), good);
   if (!put) {
+    whole.settled = 0;
     whole.error = put.error().number == 0 ? EIO : put.error().number;
     out.why = put.error().text();
     return out;
@@ -399,6 +406,7 @@ void clear(AreaParts& parts, AreaWhole& whole, const std::vector<AreaPart*>& all
 bool commit(AreaParts& parts, AreaWhole& whole, const std::vector<AreaPart*>& all, UniqueFd* held) {
   const PartLock lock(parts.lock);
   if (has_more(parts, whole, all)) {
+    whole.settled = 0;
     whole.state = AreaWhole::parted;
     return false;
   }

@@ -71,7 +71,7 @@ bool may_change(int folder, const char* path, char (&out)[sizeof(AreaMove::path)
 
 template <class Look>
 int look_at(struct stat& found, Look look) {
-  return sluice::look_at_whole(look, found.st_dev, found.st_ino, found.st_size);
+  return sluice::look_at_whole(look, found.st_dev, found.st_ino, found.st_size, found.st_mtim, found.st_ctim);
 }
 
 struct statx as_statx(const struct stat& found) {
@@ -523,7 +523,7 @@ SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, 
     inode = said == 0 ? out->stx_ino : 0;
     return said;
   };
-  int result = sluice::look_at_whole(look, device, inode, out->stx_size);
+  int result = sluice::look_at_whole(look, device, inode, out->stx_size, out->stx_mtime, out->stx_ctime);
   const Area* area = sluice::this_area();
   bool again = area != nullptr && area->moves_made != 0;
   for (int i = 0;

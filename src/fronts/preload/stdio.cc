@@ -87,7 +87,8 @@ int file_stat(FILE* file, void* out) {
     return 0;
   }
   auto& found = *static_cast<struct stat*>(out);
-  return look_at_whole([&] { return libc_stat(file, out); }, found.st_dev, found.st_ino, found.st_size);
+  return look_at_whole([&] { return libc_stat(file, out); }, found.st_dev, found.st_ino, found.st_size,
+                       found.st_mtim, found.st_ctim);
 }
 
 template <class Function>

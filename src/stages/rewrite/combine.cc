@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/clock.h"
 #include "pipeline/answer.h"
 #include "pipeline/area.h"
 #include "pipeline/tell.h"
@@ -87,6 +88,14 @@ bool make_part(const char* path, uid_t user) {
   return ours;
 }
 
+// The program has changed it just now, by the clock of files.
+void note_change(AreaWhole& whole) {
+  const std::int64_t now = nanoseconds_of(CLOCK_REALTIME_COARSE);
+  std::int64_t last = whole.changed;
+  while (last < now && !whole.changed.compare_exchange_weak(last, now)) {
+  }
+}
+
 // A row of a file that is to be in parts. REQUIRES: the table's lock, and there is none.
 AreaWhole* new_whole(AreaParts& parts, int fd, const struct stat& found, const char* path) {
   for (std::uint32_t i = 0; i < parts.wholes.size(); ++i) {
@@ -107,6 +116,8 @@ AreaWhole* new_whole(AreaParts& parts, int fd, const struct stat& found, const c
     row.size = static_cast<std::uint64_t>(found.st_size);
     row.stamp = stamp_of(fd, good);
     row.began = 0;
+    row.changed = 0;
+    row.settled = 0;
     std::memcpy(row.path.data(), path, std::strlen(path) + 1);
     row.state.store(AreaWhole::parted, std::memory_order_release);
     parts.top = std::max(parts.top.load(), i + 1);
@@ -240,6 +251,7 @@ std::int64_t open_part(const Elsewhere& where, void** file_state, sluice_activit
         note_piece(parts, *part, 0, Piece::cut);  // the first one: there is room
         whole.size = 0;
       }
+      note_change(whole);
     }
     return opened;
   }
@@ -326,6 +338,7 @@ struct Call {
     }
     if (count > 0) {
       grow(static_cast<std::uint64_t>(at + count));
+      note_change(whole());
     }
     if (here) {
       syscall(SYS_lseek, activity.descriptor, at + count, SEEK_SET);
@@ -354,6 +367,7 @@ struct Call {
     } else {
       grow(activity.length);
     }
+    note_change(whole());
     done(activity, 0);
     return true;
   }
@@ -367,6 +381,7 @@ struct Call {
       return false;
     }
     grow(end);
+    note_change(whole());
     done(activity, 0);
     return true;
   }
