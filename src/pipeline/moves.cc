@@ -50,6 +50,11 @@ void note_folder(AreaMove& move) {
   errno = saved;
 }
 
+void* pack(Area& area, const AreaMove& move, std::uint32_t generation) {
+  const auto index = static_cast<std::uintptr_t>(&move - area.all_moves().data());
+  return reinterpret_cast<void*>(std::uintptr_t{generation} << 16 | index << 1);
+}
+
 // What somebody began who may be dead by now. REQUIRES: the row's lock.
 void finish(Area& area, AreaNaming& row) {
   const std::span<AreaMove> moves = area.all_moves();
@@ -138,46 +143,79 @@ AreaMove* new_move(Area& area, std::string_view path, std::string_view data, std
   return nullptr;
 }
 
-AreaMove* move_with(Area& area, std::string_view data) {
+namespace {
+
+// The number is read first: where it is the same afterwards, all between was of one file.
+FoundMove found_with(Area& area, std::string_view data) {
   const std::uint64_t first = path_hash(data);
   for (std::uint32_t i = 0; i < most_probes; ++i) {
     AreaMove& row = row_at(area, first, i);
+    const std::uint32_t generation = row.generation;
     const std::uint32_t state = row.state.load(std::memory_order_acquire);
     if (state == AreaMove::unused) {
-      return nullptr;
+      return {};
     }
     if (state >= AreaMove::there && state <= AreaMove::landing && data == row.data.data()) {
-      return &row;
+      FoundMove out{.row = &row, .generation = generation, .data = {}};
+      data.copy(out.data.data(), out.data.size() - 1);
+      return out;
     }
   }
-  return nullptr;
+  return {};
 }
 
-AreaMove* move_of(Area& area, int folder, const char* path, bool& again) {
+}  // namespace
+
+AreaMove* move_with(Area& area, std::string_view data) {
+  return found_with(area, data).row;
+}
+
+bool path_with(Area& area, std::string_view data, char (&out)[sizeof(AreaMove::path)]) {
+  for (int i = 0; i < most_looks; ++i) {
+    const FoundMove found = found_with(area, data);
+    if (!found) {
+      return false;
+    }
+    std::memcpy(out, found.row->path.data(), sizeof out);
+    out[sizeof out - 1] = 0;
+    if (found.row->generation == found.generation) {
+      return true;
+    }
+  }
+  return false;
+}
+
+FoundMove find_move(Area& area, int folder, const char* path, bool& again) {
   char text[sizeof(AreaMove::data)];
   char whole[sizeof(AreaMove::path)];
   again = false;
   const std::string_view data =
       area.moves_live.load(std::memory_order_relaxed) == 0 ? "" : read_link(folder, path, text);
-  AreaMove* row = data.empty() ? nullptr : move_with(area, data);
-  if (row == nullptr) {
+  FoundMove found = data.empty() ? FoundMove() : found_with(area, data);
+  if (!found) {
     again = data.substr(data.rfind('/') + 1).starts_with(data_prefix);
-    return nullptr;
+    return {};
   }
   if (!real_path(folder, path, whole)) {
-    return nullptr;
+    return {};
   }
-  if (row->path.data() != std::string_view(whole)) {
+  const AreaMove& row = *found.row;
+  if (row.path.data() != std::string_view(whole)) {
     const Naming other(area, whole);  // whoever gives it another name is done
-    again = !is_elsewhere(*row) || row->path.data() == std::string_view(whole);
-    return nullptr;  // or it is a copy of the link, and a link
+    again = !found.is_still() || row.path.data() == std::string_view(whole);
+    return {};  // or it is a copy of the link, and a link
   }
-  for (int naps = 0; row->state == AreaMove::landing && naps < 10000; ++naps) {
+  for (int naps = 0; row.state == AreaMove::landing && row.generation == found.generation && naps < 10000;
+       ++naps) {
     const timespec nap{.tv_sec = 0, .tv_nsec = 100000};
     syscall(SYS_nanosleep, &nap, nullptr);
   }
-  again = !is_elsewhere(*row);
-  return again ? nullptr : row;
+  again = !found.is_still();
+  return again ? FoundMove() : found;
+}
+
+AreaMove* move_of(Area& area, int folder, const char* path, bool& again) {
+  return find_move(area, folder, path, again).row;
 }
 
 bool is_placed_link(Area& area, const char* path) {
@@ -217,8 +255,11 @@ bool is_link_to(const char* path, const char* data) {
 }
 
 void* pack_move(Area& area, const AreaMove& move) {
-  const auto index = static_cast<std::uintptr_t>(&move - area.all_moves().data());
-  return reinterpret_cast<void*>(std::uintptr_t{move.generation} << 16 | index << 1);
+  return pack(area, move, move.generation);
+}
+
+void* pack_move(Area& area, const FoundMove& found) {
+  return pack(area, *found.row, found.generation);
 }
 
 AreaMove* unpack_move(Area& area, const void* packed) {

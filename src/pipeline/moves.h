@@ -62,6 +62,19 @@ inline constexpr std::string_view data_prefix = "sluice-";
 
 struct Area;
 
+// A file that is elsewhere, as it was found. Its row may be another file's at any time, and with it the path
+// there; this one stays.
+struct FoundMove {
+  AreaMove* row = nullptr;
+  std::uint32_t generation = 0;
+  std::array<char, sizeof(AreaMove::data)> data = {};
+
+  explicit operator bool() const { return row != nullptr; }
+  // Whether the row is still its, and the data is elsewhere.
+  [[nodiscard]] bool is_still() const;
+};
+inline constexpr int most_looks = 16;  // at a name that others give to one file after another
+
 // The path by which a file is known here: that of its folder, whatever links lead there, and its name. False
 // where the path does not end in a name, or its folder cannot be told.
 bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]);
@@ -72,8 +85,11 @@ bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]
 AreaMove* new_move(Area& area, std::string_view path, std::string_view data, std::uint32_t flags = 0);
 // The one whose data is there; null where there is none.
 AreaMove* move_with(Area& area, std::string_view data);
+// Its path; false where there is none.
+bool path_with(Area& area, std::string_view data, char (&out)[sizeof(AreaMove::path)]);
 // The one that a path is a link to now; waits while it lands or gets another name. `again` where that changed
 // meanwhile.
+FoundMove find_move(Area& area, int folder, const char* path, bool& again);
 AreaMove* move_of(Area& area, int folder, const char* path, bool& again);
 // The same for who has the Naming of the path.
 AreaMove* move_at(Area& area, const char* path);
@@ -81,6 +97,9 @@ AreaMove* move_at(Area& area, const char* path);
 inline bool is_elsewhere(const AreaMove& move) {
   const std::uint32_t state = move.state.load(std::memory_order_acquire);
   return state == AreaMove::there || state == AreaMove::moving;
+}
+inline bool FoundMove::is_still() const {
+  return row != nullptr && is_elsewhere(*row) && row->generation == generation;
 }
 // Whether it stays there when the program has ended.
 inline bool is_placed(const AreaMove& move) {
@@ -99,6 +118,7 @@ bool is_link_to(const char* path, const char* data);
 
 // A row in the space of a pointer whose lowest bit is 0, and the row while it is the same file's, else null.
 void* pack_move(Area& area, const AreaMove& move);
+void* pack_move(Area& area, const FoundMove& found);
 AreaMove* unpack_move(Area& area, const void* packed);
 
 // While there is one, nobody else changes these names. No signal comes meanwhile: its handler could want to.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -77,6 +78,22 @@ TEST_F(Moves, ARowThatIsAnotherFilesIsTold) {
   end_move(*area_, one);
   ASSERT_EQ(new_move(*area_, path("one"), data("one")), &one);
   EXPECT_EQ(unpack_move(*area_, packed), nullptr);
+}
+
+TEST_F(Moves, AFoundFileStaysWhatItWasWhenItsRowIsAnothers) {
+  AreaMove& one = make("one");
+  bool again = false;
+  const FoundMove found = find_move(*area_, AT_FDCWD, path("one").c_str(), again);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found.is_still());
+  // As if the other's data had the same hash.
+  end_move(*area_, one);
+  ASSERT_EQ(new_move(*area_, path("two"), data("one")), &one);
+  std::strcpy(one.data.data(), data("two").c_str());
+  one.state = AreaMove::there;
+  EXPECT_FALSE(found.is_still());
+  EXPECT_EQ(found.data.data(), data("one"));
+  EXPECT_EQ(unpack_move(*area_, pack_move(*area_, found)), nullptr);
 }
 
 TEST_F(Moves, WhoIsKilledWhileNamesChangeIsFinishedForTheNewName) {

@@ -19,7 +19,6 @@
 namespace sluice {
 namespace {
 
-constexpr int most_looks = 16;  // at a name that others give to one file after another
 constexpr int most_naps = 1000;
 
 std::atomic<unsigned> made = 0;
@@ -58,8 +57,8 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
   Area* area = this_area();
   std::array<char, sizeof(AreaMove::data)> data = {};
   gid_t group = 0;
-  if (area->over != 0 || !is_new(path) || is_excepted(where, path) || !group_from(path, group) ||
-      !name_data(where, path, data)) {
+  if (area->over != 0 || !is_new(path) || is_excepted(where, path) ||
+      !group_from(path, group) || !name_data(where, path, data)) {
     return nullptr;
   }
   AreaMove* move = new_move(*area, path, data.data());
@@ -94,18 +93,20 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
 }
 
 // Opens the data of a file that is elsewhere. False where it is not there any more.
-bool open_elsewhere(AreaMove& move, void** file_state, sluice_activity& activity, const sluice_next* next) {
+bool open_elsewhere(const FoundMove& found, void** file_state, sluice_activity& activity,
+                    const sluice_next* next) {
   const bool writes = (activity.flags & O_ACCMODE) != O_RDONLY;
   sluice_activity there = activity;
   there.descriptor = AT_FDCWD;
-  there.target = move.data.data();
+  there.target = found.data.data();
   there.flags &= ~(O_NOFOLLOW | O_CREAT);
+  std::uint32_t before = 0;
   if ((activity.flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
     there.result = -1;
     there.error = EEXIST;
   } else {
     if (writes) {
-      move.flags.fetch_and(~std::uint32_t{AreaMove::closed});
+      before = found.row->flags.fetch_and(~std::uint32_t{AreaMove::closed});
     }
     next->act(next, &there);
     // It does not wait for who brings it home, and would not have to wait for a file.
@@ -117,14 +118,18 @@ bool open_elsewhere(AreaMove& move, void** file_state, sluice_activity& activity
     }
   }
   // Whoever brings it home says so first, and then looks whether it is open; we the other way round.
-  if (there.result >= 0 && !is_elsewhere(move)) {
+  const bool still = found.is_still();
+  if (!still || there.result < 0) {
+    found.row->flags.fetch_or(before & AreaMove::closed);  // which may have been another file's
+  }
+  if (there.result >= 0 && !still) {
     syscall(SYS_close, static_cast<int>(there.result));
     return false;
   }
   if (there.result < 0 && (there.error == ENOENT || there.error == ELOOP)) {
     return false;
   }
-  *file_state = there.result >= 0 && writes ? pack_move(*this_area(), move) : nullptr;
+  *file_state = there.result >= 0 && writes ? pack_move(*this_area(), found) : nullptr;
   activity.error = there.error;
   activity.result = there.result;
   return true;
@@ -138,9 +143,9 @@ std::int64_t open_here(void** file_state, sluice_activity& activity, const sluic
     return out;
   }
   bool again = false;
-  AreaMove* move = move_of(*area, activity.descriptor, activity.target, again);
-  const bool ours = move != nullptr && !is_placed(*move);
-  return ours && open_elsewhere(*move, file_state, activity, next) ? activity.result : out;
+  const FoundMove found = find_move(*area, activity.descriptor, activity.target, again);
+  const bool ours = found && !is_placed(*found.row);
+  return ours && open_elsewhere(found, file_state, activity, next) ? activity.result : out;
 }
 
 std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activity& activity,
@@ -157,11 +162,11 @@ std::int64_t open_file(const Elsewhere& where, void** file_state, sluice_activit
   for (int i = 0; i < most_looks; ++i) {
     bool again = false;
     char path[sizeof(AreaMove::path)];
-    if (AreaMove* move = move_of(*area, activity.descriptor, activity.target, again); move != nullptr) {
-      if (is_placed(*move)) {
+    if (const FoundMove found = find_move(*area, activity.descriptor, activity.target, again); found) {
+      if (is_placed(*found.row)) {
         break;  // whoever opens it below knows
       }
-      if (open_elsewhere(*move, file_state, activity, next)) {
+      if (open_elsewhere(found, file_state, activity, next)) {
         return activity.result;
       }
       continue;
