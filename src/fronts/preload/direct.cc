@@ -16,8 +16,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <atomic>
 #include <cerrno>
@@ -34,9 +37,11 @@
 #include "pipeline/process.h"
 
 using sluice::AreaMove;
+using sluice::FoundMove;
 using sluice::preload::act_open;
 using sluice::preload::after_fork;
 using sluice::preload::after_fork_in_child;
+using sluice::preload::at_data;
 using sluice::preload::before_fork;
 using sluice::preload::begin;
 using sluice::preload::by_name;
@@ -87,6 +92,17 @@ long with_plain_files(long number, const Argument (&of)[6]) {
   return plainly(number, of);
 }
 
+// fchmodat2(), for which libc has no function.
+long change_mode(const Argument (&of)[6]) {
+  const auto there = [&](const char* data) {
+    const Argument of_data[6] = {{AT_FDCWD}, {reinterpret_cast<long>(data)},
+                                 of[2],      {of[3].value & ~long{AT_SYMLINK_NOFOLLOW}},
+                                 {},         {}};
+    return with_plain_files(number_of_fchmodat2, of_data);
+  };
+  return at_data(of[0], of[1], there, [&] { return with_plain_files(number_of_fchmodat2, of); });
+}
+
 // A child that libc does not know of. One that shares our memory would need more.
 long forked(long number, const Argument (&of)[6]) {
   if (!is_active()) {
@@ -103,8 +119,8 @@ long forked(long number, const Argument (&of)[6]) {
   return out;
 }
 
-// The file that is elsewhere whose link a path leads to in the way that is told; null where it is none.
-AreaMove* elsewhere_as_told(int folder, const char* path, std::uint64_t resolve) {
+// The file that is elsewhere whose link a path leads to in the way that is told.
+FoundMove elsewhere_as_told(int folder, const char* path, std::uint64_t resolve) {
   open_how way{};
   way.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
   way.resolve = resolve;
@@ -117,30 +133,31 @@ AreaMove* elsewhere_as_told(int folder, const char* path, std::uint64_t resolve)
     real.close(fd);
   }
   link[length > 0 ? length : 0] = 0;
-  return length > 0 ? elsewhere(AT_FDCWD, link) : nullptr;
+  return length > 0 ? elsewhere(AT_FDCWD, link) : FoundMove();
 }
 
 // The kernel opens it, because only it knows how. It must not see a link where the program has a file.
 long open_plainly(const Argument (&of)[6]) {
-  constexpr int most_looks = 16;  // it may come home meanwhile
   const open_how* how = of[2];
   const sluice::Area* area = sluice::this_area();
-  for (int i = 0; i < most_looks && area != nullptr && area->moves_live != 0; ++i) {
+  // It may come home meanwhile.
+  for (int i = 0; i < sluice::most_looks && area != nullptr && area->moves_live != 0; ++i) {
     const int saved = errno;
-    const AreaMove* move = elsewhere_as_told(of[0], of[1], how->resolve);
+    const FoundMove found = elsewhere_as_told(of[0], of[1], how->resolve);
     errno = saved;
-    if (move == nullptr || (!is_placed(*move) && (how->flags & O_EXCL) != 0)) {
+    const bool placed = found && is_placed(*found.row);
+    if (!found || (!placed && (how->flags & O_EXCL) != 0)) {
       break;
     }
     open_how there = *how;
     there.resolve = 0;
-    if (!is_placed(*move) && (there.flags & O_CREAT) != 0) {
+    if (!placed && (there.flags & O_CREAT) != 0) {
       there.flags &= ~std::uint64_t{O_CREAT};
       there.mode = 0;
     }
     const auto fd =
-        static_cast<int>(real.syscall(SYS_openat2, AT_FDCWD, move->data.data(), &there, sizeof there));
-    if (is_placed(*move) || (fd < 0 ? errno != ENOENT : is_elsewhere(*move))) {
+        static_cast<int>(real.syscall(SYS_openat2, AT_FDCWD, found.data.data(), &there, sizeof there));
+    if (placed || (found.is_still() && (fd >= 0 || errno != ENOENT))) {
       return fd;
     }
     if (fd >= 0) {
@@ -301,19 +318,28 @@ long by_number(long number, const Argument (&of)[6], const int* state) {
     case SYS_prlimit64:
       return prlimit(of[0], static_cast<__rlimit_resource>(of[1].value), of[2], of[3]);
     case SYS_setxattr:
+      return setxattr(of[0], of[1], of[2], of[3], of[4]);
     case SYS_lsetxattr:
-    case SYS_fsetxattr:
+      return lsetxattr(of[0], of[1], of[2], of[3], of[4]);
     case SYS_getxattr:
+      return getxattr(of[0], of[1], of[2], of[3]);
     case SYS_lgetxattr:
-    case SYS_fgetxattr:
+      return lgetxattr(of[0], of[1], of[2], of[3]);
     case SYS_listxattr:
+      return listxattr(of[0], of[1], of[2]);
     case SYS_llistxattr:
-    case SYS_flistxattr:
+      return llistxattr(of[0], of[1], of[2]);
     case SYS_removexattr:
+      return removexattr(of[0], of[1]);
     case SYS_lremovexattr:
+      return lremovexattr(of[0], of[1]);
+    case SYS_fsetxattr:
+    case SYS_fgetxattr:
+    case SYS_flistxattr:
     case SYS_fremovexattr:
-    case number_of_fchmodat2:
       return with_plain_files(number, of);
+    case number_of_fchmodat2:
+      return change_mode(of);
     case SYS_execve:
       return execve(of[0], of[1], of[2]);
     case SYS_exit_group:
@@ -365,6 +391,14 @@ long by_number(long number, const Argument (&of)[6], const int* state) {
       return chmod(of[0], of[1]);
     case SYS_chown:
       return chown(of[0], of[1], of[2]);
+    case SYS_lchown:
+      return lchown(of[0], of[1], of[2]);
+    case SYS_utime:
+      return utime(of[0], of[1]);
+    case SYS_utimes:
+      return utimes(of[0], of[1]);
+    case SYS_futimesat:
+      return futimesat(of[0], of[1], of[2]);
     case SYS_getdents:
       return with_plain_files(number, of);
 #endif

@@ -8,34 +8,30 @@
 #include "pipeline/area.h"
 
 namespace sluice::preload {
-namespace {
 
-constexpr int most_looks = 16;  // at a name that others give to one file after another
-
-}  // namespace
-
-AreaMove* elsewhere(int folder, const char* path, bool& again) {
+FoundMove elsewhere(int folder, const char* path, bool& again) {
   Area* area = this_area();
   again = false;
-  return area == nullptr || area->moves_live == 0 || path == nullptr ? nullptr
-                                                                     : move_of(*area, folder, path, again);
+  return area == nullptr || area->moves_live == 0 || path == nullptr ? FoundMove()
+                                                                     : find_move(*area, folder, path, again);
 }
 
-AreaMove* elsewhere(int folder, const char* path) {
-  AreaMove* out = nullptr;
-  bool again = true;
-  for (int i = 0; again && i < most_looks; ++i) {
-    out = elsewhere(folder, path, again);
-  }
+FoundMove elsewhere(int folder, const char* path) {
+  FoundMove out;
+  use_data(folder, path, [&](const FoundMove& found) {
+    out = found;
+    return true;
+  });
   return out;
 }
 
-AreaMove* elsewhere_at(std::string_view data) {
+bool path_at(std::string_view data, char (&out)[sizeof(AreaMove::path)]) {
   Area* area = this_area();
-  AreaMove* move = area == nullptr || area->moves_live.load(std::memory_order_relaxed) == 0
-                       ? nullptr
-                       : move_with(*area, data);
-  return move != nullptr && !is_placed(*move) ? move : nullptr;
+  if (area == nullptr || area->moves_live.load(std::memory_order_relaxed) == 0) {
+    return false;
+  }
+  const AreaMove* move = move_with(*area, data);
+  return move != nullptr && !is_placed(*move) && path_with(*area, data, out);
 }
 
 bool may_be_data(const char* path) {
@@ -57,16 +53,10 @@ bool may_come_home(int folder, const char* path) {
   return out;
 }
 
-void let_land(int folder, const char* path) {
-  const int saved = errno;
-  elsewhere(folder, path);
-  errno = saved;
-}
-
 const char* placed_data(int folder, const char* path, int flags) {
   const bool dislikes = (flags & O_NOFOLLOW) != 0 || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
-  const AreaMove* move = flags >= 0 && dislikes ? elsewhere(folder, path) : nullptr;
-  return move != nullptr && is_placed(*move) ? move->data.data() : nullptr;
+  const FoundMove found = flags >= 0 && dislikes ? elsewhere(folder, path) : FoundMove();
+  return found && is_placed(*found.row) ? found.row->data.data() : nullptr;  // whose row is never another's
 }
 
 }  // namespace sluice::preload

@@ -31,16 +31,18 @@
 #include "pipeline/process.h"
 
 using sluice::AreaMove;
+using sluice::FoundMove;
 using sluice::is_memory;
+using sluice::preload::at_data;
 using sluice::preload::by_name;
 using sluice::preload::change_names;
 using sluice::preload::elsewhere;
-using sluice::preload::elsewhere_at;
 using sluice::preload::fails;
 using sluice::preload::is_keeping;
 using sluice::preload::may_be_data;
 using sluice::preload::may_keep;
 using sluice::preload::NameHold;
+using sluice::preload::path_at;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_all_in;
 using sluice::preload::put_down_name;
@@ -51,6 +53,16 @@ using sluice::preload::put_down_name;
       return sluice::preload::failure<result>;                                    \
     }                                                                             \
     return by_name(folder, path, [&] { return SLUICE_NEXT(name) arguments; });    \
+  }
+// Where the name may be a link of ours that is not to be followed: `there` does it with `data`.
+#define SLUICE_NAMED_ITSELF(result, name, parameters, arguments, folder, path, there, of_data) \
+  SLUICE_EXPORT result name parameters noexcept {                                              \
+    if (is_keeping() && fails(put_down_name(folder, path))) [[unlikely]] {                     \
+      return sluice::preload::failure<result>;                                                 \
+    }                                                                                          \
+    return at_data(                                                                            \
+        folder, path, [&](const char* data) { return SLUICE_NEXT(there) of_data; },            \
+        [&] { return by_name(folder, path, [&] { return SLUICE_NEXT(name) arguments; }); });   \
   }
 #define SLUICE_MAKES(result, name, parameters, arguments, throwing, folder, path) \
   SLUICE_EXPORT result name parameters throwing {                                 \
@@ -72,28 +84,30 @@ using sluice::preload::put_down_name;
 SLUICE_NAMED(int, access, (const char* path, int mode), (path, mode), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, eaccess, (const char* path, int mode), (path, mode), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, euidaccess, (const char* path, int mode), (path, mode), noexcept, AT_FDCWD, path)
-SLUICE_NAMED(int, faccessat, (int folder, const char* path, int mode, int flags), (folder, path, mode, flags),
-             noexcept, folder, path)
+SLUICE_NAMED_ITSELF(int, faccessat, (int folder, const char* path, int mode, int flags),
+                    (folder, path, mode, flags), folder, path, faccessat,
+                    (AT_FDCWD, data, mode, flags & ~AT_SYMLINK_NOFOLLOW))
 SLUICE_NAMED(ssize_t, getxattr, (const char* path, const char* name, void* out, size_t size),
              (path, name, out, size), noexcept, AT_FDCWD, path)
-SLUICE_NAMED(ssize_t, lgetxattr, (const char* path, const char* name, void* out, size_t size),
-             (path, name, out, size), noexcept, AT_FDCWD, path)
+SLUICE_NAMED_ITSELF(ssize_t, lgetxattr, (const char* path, const char* name, void* out, size_t size),
+                    (path, name, out, size), AT_FDCWD, path, getxattr, (data, name, out, size))
 SLUICE_NAMED(ssize_t, listxattr, (const char* path, char* out, size_t size), (path, out, size), noexcept,
              AT_FDCWD, path)
-SLUICE_NAMED(ssize_t, llistxattr, (const char* path, char* out, size_t size), (path, out, size), noexcept,
-             AT_FDCWD, path)
+SLUICE_NAMED_ITSELF(ssize_t, llistxattr, (const char* path, char* out, size_t size), (path, out, size),
+                    AT_FDCWD, path, listxattr, (data, out, size))
 SLUICE_NAMED(int, statfs, (const char* path, struct statfs* out), (path, out), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, statfs64, (const char* path, struct statfs64* out), (path, out), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, statvfs, (const char* path, struct statvfs* out), (path, out), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, statvfs64, (const char* path, struct statvfs64* out), (path, out), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(long, pathconf, (const char* path, int name), (path, name), noexcept, AT_FDCWD, path)
-SLUICE_NAMED(int, name_to_handle_at,
-             (int folder, const char* path, struct file_handle* out, int* mount, int flags),
-             (folder, path, out, mount, flags), noexcept, folder, path)
+SLUICE_NAMED_ITSELF(int, name_to_handle_at,
+                    (int folder, const char* path, struct file_handle* out, int* mount, int flags),
+                    (folder, path, out, mount, flags), folder, path, name_to_handle_at,
+                    (AT_FDCWD, data, out, mount, flags))
 SLUICE_NAMED(key_t, ftok, (const char* path, int number), (path, number), noexcept, AT_FDCWD, path)
 SLUICE_NAMED(int, chdir, (const char* path), (path), noexcept, AT_FDCWD, path)
-SLUICE_NAMED(int, inotify_add_watch, (int fd, const char* path, uint32_t mask), (fd, path, mask), noexcept,
-             AT_FDCWD, path)
+SLUICE_NAMED_ITSELF(int, inotify_add_watch, (int fd, const char* path, uint32_t mask), (fd, path, mask),
+                    AT_FDCWD, path, inotify_add_watch, (fd, data, mask))
 
 // Links. One of ours is none to the program, and where it leads nobody is to know: who goes there by itself
 // changes what nobody brings home.
@@ -101,8 +115,8 @@ SLUICE_EXPORT ssize_t readlinkat(int folder, const char* path, char* out, size_t
   if (is_keeping() && fails(put_down_name(folder, path))) [[unlikely]] {
     return -1;
   }
-  const AreaMove* own = elsewhere(folder, path);
-  const ssize_t length = own != nullptr && !is_placed(*own) ? 0 : by_name(folder, path, [&] {
+  const FoundMove own = elsewhere(folder, path);
+  const ssize_t length = own && !is_placed(*own.row) ? 0 : by_name(folder, path, [&] {
     return SLUICE_NEXT(readlinkat)(folder, path, out, size);
   });
   if (length == 0) [[unlikely]] {
@@ -110,16 +124,16 @@ SLUICE_EXPORT ssize_t readlinkat(int folder, const char* path, char* out, size_t
     return -1;
   }
   // One of the kernel's names for descriptors, or a link that was made just now.
-  const AreaMove* move = length > 0 ? elsewhere_at({out, static_cast<size_t>(length)}) : nullptr;
-  if (move == nullptr) [[likely]] {
+  char home[sizeof(AreaMove::path)];
+  if (length < 0 || !path_at({out, static_cast<size_t>(length)}, home)) [[likely]] {
     return length;
   }
   char whole[sizeof(AreaMove::path)];
-  if (sluice::real_path(folder, path, whole) && std::strcmp(whole, move->path.data()) == 0) {
+  if (sluice::real_path(folder, path, whole) && std::strcmp(whole, home) == 0) {
     errno = EINVAL;
     return -1;
   }
-  return static_cast<ssize_t>(std::string_view(move->path.data()).copy(out, size));
+  return static_cast<ssize_t>(std::string_view(home).copy(out, size));
 }
 SLUICE_EXPORT ssize_t readlink(const char* path, char* out, size_t size) noexcept {
   return readlinkat(AT_FDCWD, path, out, size);
@@ -128,25 +142,25 @@ SLUICE_EXPORT char* realpath(const char* path, char* out) noexcept {
   if (is_keeping() && fails(put_down_name(AT_FDCWD, path))) [[unlikely]] {
     return nullptr;
   }
-  constexpr int most_looks = 16;
   char* found = nullptr;
-  const AreaMove* move = nullptr;
+  char home[sizeof(AreaMove::path)];
+  bool ours = false;
   // It may come home in the middle.
-  for (int i = 0; i < most_looks && (i == 0 || may_be_data(found)) && move == nullptr; ++i) {
+  for (int i = 0; i < sluice::most_looks && (i == 0 || may_be_data(found)) && !ours; ++i) {
     if (out == nullptr) {
       free(found);
     }
     found = by_name(AT_FDCWD, path, [&] { return SLUICE_NEXT(realpath)(path, out); });
-    move = found != nullptr ? elsewhere_at(found) : nullptr;
+    ours = found != nullptr && path_at(found, home);
   }
-  if (move == nullptr) [[likely]] {
+  if (!ours) [[likely]] {
     return found;
   }
   if (out != nullptr) {
-    return std::strcpy(out, move->path.data());
+    return std::strcpy(out, home);
   }
   free(found);
-  return strdup(move->path.data());
+  return strdup(home);
 }
 SLUICE_EXPORT char* canonicalize_file_name(const char* path) noexcept {
   return realpath(path, nullptr);

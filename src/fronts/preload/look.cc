@@ -31,16 +31,16 @@
 using sluice::Area;
 using sluice::AreaMove;
 using sluice::FolderHold;
+using sluice::FoundMove;
 using sluice::Naming;
 using sluice::preload::ask;
+using sluice::preload::at_data;
 using sluice::preload::by_name;
 using sluice::preload::change_names;
 using sluice::preload::describe_name;
 using sluice::preload::drop_name;
-using sluice::preload::elsewhere;
 using sluice::preload::fails;
 using sluice::preload::is_keeping;
-using sluice::preload::let_land;
 using sluice::preload::may_keep;
 using sluice::preload::may_keep_small;
 using sluice::preload::NameHold;
@@ -50,10 +50,9 @@ using sluice::preload::put_down_name;
 using sluice::preload::settle;
 using sluice::preload::settle_all;
 using sluice::preload::settle_to_use;
+using sluice::preload::use_data;
 
 namespace {
-
-constexpr int most_looks = 16;  // at a name that others give to one file after another
 
 int stat_by(int folder, const char* path, void* out, int flags) {
   return static_cast<int>(syscall(SYS_newfstatat, folder, path, out, flags));
@@ -61,6 +60,11 @@ int stat_by(int folder, const char* path, void* out, int flags) {
 
 bool follows(int flags) {
   return (flags & AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+// The same of data, which is named.
+int following(int flags) {
+  return flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH);
 }
 
 // Whether names of files that are elsewhere may change, and the real path that a name is.
@@ -108,6 +112,20 @@ bool is_recent(const struct stat& found) {
   return now.tv_sec - found.st_ctim.tv_sec < seconds;
 }
 
+// What is said of a name, where `out` was said before: of the data where it is a link of ours.
+template <class There, class Here, class IsLink>
+int shown(int folder, const char* path, int out, There there, Here here, IsLink is_link) {
+  const Area* area = sluice::this_area();
+  const auto is_told = [&] { return out == 0 ? !is_link() : errno != ENOENT && errno != ELOOP; };
+  if (area == nullptr || area->moves_made == 0 || is_told()) {
+    return out;
+  }
+  const bool was_there = out == 0;
+  out = at_data(folder, path, there, here);
+  // One that was made just now may be ours, too.
+  return is_told() || was_there || out != 0 ? out : at_data(folder, path, there, here);
+}
+
 // What is said of a file: again where something had been kept back. A link of ours is shown as the file that
 // it stands for, and what has no link yet as well.
 template <class Look>
@@ -137,33 +155,9 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
     settle(found->st_dev, found->st_ino, 0);
     out = look();
   }
-  const int saved = errno;
-  const Area* area = sluice::this_area();
-  const auto is_told = [&] {
-    return out == 0 ? !S_ISLNK(found->st_mode) : errno != ENOENT && errno != ELOOP;
-  };
-  if (area == nullptr || area->moves_made == 0 || is_told()) {
-    return out;
-  }
-  // It may have come home, or be another, since.
-  bool again = true;
-  for (int i = 0; again && i < most_looks; ++i) {
-    const AreaMove* move = elsewhere(folder, path, again);
-    if (move != nullptr && stat_by(AT_FDCWD, move->data.data(), found, 0) == 0) {
-      return 0;
-    }
-    if (move != nullptr && is_placed(*move)) {
-      return -1;  // it is not there yet
-    }
-    errno = saved;
-    const bool was_there = out == 0;
-    out = look();
-    again = again || move != nullptr || (out == 0 && !was_there);
-    if (is_told()) {
-      break;
-    }
-  }
-  return out;
+  return shown(
+      folder, path, out, [&](const char* data) { return stat_by(AT_FDCWD, data, found, 0); }, look,
+      [&] { return S_ISLNK(found->st_mode); });
 }
 
 bool is_folder(int folder, const char* path) {
@@ -364,7 +358,56 @@ void note_list(const char* name) {
   }
 }
 
-// Another name of a file that is elsewhere is another link, to another name of its data.
+// Another name of a file that is elsewhere is another link, to another name of its data. False where that is
+// not there any more.
+template <class Link>
+bool link_data(const FoundMove& first, int other, const char* to, Link link, int& out) {
+  Area& area = *sluice::this_area();
+  char whole[sizeof(AreaMove::path)] = "";
+  out = -1;
+  if (!sluice::real_path(other, to, whole)) {
+    // It cannot be, or its path is longer than we can note: another name of our link is of no use.
+    if (link() == 0) {
+      syscall(SYS_unlinkat, other, to, 0);
+      errno = EXDEV;
+    }
+    return true;
+  }
+  char data[sizeof(AreaMove::data)];
+  const int length = std::snprintf(data, sizeof data, "%s-%lu", first.data.data(),
+                                   static_cast<unsigned long>(area.moves_made.fetch_add(1)));
+  // One that was placed has one name.
+  AreaMove* second = !is_placed(*first.row) && length < static_cast<int>(sizeof data)
+                         ? sluice::new_move(area, whole, data)
+                         : nullptr;
+  if (second == nullptr) {
+    errno = EXDEV;
+    return true;
+  }
+  second->flags = first.row->flags & AreaMove::synced;
+  second->state.store(AreaMove::there);
+  if (syscall(SYS_linkat, AT_FDCWD, first.data.data(), AT_FDCWD, data, 0) == 0 && link_to(area, *second)) {
+    second->flags.fetch_or(AreaMove::linked | AreaMove::closed);
+    out = 0;
+    return true;
+  }
+  const int saved = errno;
+  syscall(SYS_unlinkat, AT_FDCWD, data, 0);
+  end_move(area, *second);
+  errno = saved;
+  return errno != ENOENT || first.is_still();
+}
+
+// The path of a file that is elsewhere and meant by its descriptor, or one of the kernel's names for that.
+bool path_of_open(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]) {
+  char own[32];
+  char data[sizeof(AreaMove::data)];
+  std::snprintf(own, sizeof own, "/proc/self/fd/%d", folder);
+  const long size =
+      syscall(SYS_readlinkat, *path == 0 ? AT_FDCWD : folder, *path == 0 ? own : path, data, sizeof data);
+  return size > 0 && sluice::preload::path_at({data, static_cast<std::size_t>(size)}, out);
+}
+
 template <class Link>
 int linked_below(int folder, const char* from, int other, const char* to, int flags, Link link) {
   if (is_keeping() && fails(settle_at(folder, from, flags | AT_SYMLINK_NOFOLLOW))) {
@@ -374,43 +417,23 @@ int linked_below(int folder, const char* from, int other, const char* to, int fl
   if (hold.refuses(EEXIST)) {
     return -1;
   }
-  Area* area = sluice::this_area();
-  AreaMove* first = elsewhere(folder, from);
-  char whole[sizeof(AreaMove::path)] = "";
-  if (first == nullptr || std::string_view(to).ends_with('/')) {
-    return by_name(folder, (flags & AT_SYMLINK_FOLLOW) != 0 ? from : nullptr, link);
-  }
-  if (!sluice::real_path(other, to, whole)) {
-    // It cannot be, or its path is longer than we can note: another name of our link is of no use.
-    const int out = link();
-    if (out == 0) {
-      syscall(SYS_unlinkat, other, to, 0);
-      errno = EXDEV;
-    }
-    return -1;
-  }
-  char data[sizeof(AreaMove::data)];
-  const int length = std::snprintf(data, sizeof data, "%s-%lu", first->data.data(),
-                                   static_cast<unsigned long>(area->moves_made.fetch_add(1)));
-  // One that was placed has one name.
-  AreaMove* second = !is_placed(*first) && length < static_cast<int>(sizeof data)
-                         ? sluice::new_move(*area, whole, data)
-                         : nullptr;
-  if (second == nullptr) {
-    errno = EXDEV;
-    return -1;
-  }
-  second->flags = first->flags & AreaMove::synced;
-  second->state.store(AreaMove::there);
-  if (syscall(SYS_linkat, AT_FDCWD, first->data.data(), AT_FDCWD, data, 0) == 0 && link_to(*area, *second)) {
-    second->flags.fetch_or(AreaMove::linked | AreaMove::closed);
-    return 0;
-  }
   const int saved = errno;
-  syscall(SYS_unlinkat, AT_FDCWD, data, 0);
-  end_move(*area, *second);
-  errno = saved;
-  return -1;
+  int out = -1;
+  const auto use = [&](const FoundMove& found) {
+    errno = saved;
+    return link_data(found, other, to, link, out);
+  };
+  const bool file = to != nullptr && !std::string_view(to).ends_with('/');
+  if (file && use_data(folder, from, use)) {
+    return out;
+  }
+  out = by_name(folder, (flags & AT_SYMLINK_FOLLOW) != 0 ? from : nullptr, link);
+  char home[sizeof(AreaMove::path)];
+  if (out != 0 && errno == EXDEV && file && (flags & (AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0 &&
+      path_of_open(folder, from, home)) {
+    use_data(AT_FDCWD, home, use);
+  }
+  return out;
 }
 
 template <class Link>
@@ -440,14 +463,19 @@ void note_synced(int fd) {
     return SLUICE_NEXT(name) arguments;                                   \
   }
 
-// The same of a file that is named.
-#define SLUICE_BEFORE_NAMED(result, name, parameters, arguments, folder, path, ...) \
-  SLUICE_EXPORT result name parameters noexcept {                                   \
-    if (is_keeping() && fails(__VA_ARGS__)) [[unlikely]] {                          \
-      return -1;                                                                    \
-    }                                                                               \
-    let_land(folder, path);                                                         \
-    return by_name(folder, path, [&] { return SLUICE_NEXT(name) arguments; });      \
+// The same of a file that is named. Where its name is a link of ours, `there` does it with `data`: who says
+// that it follows no links means the file, and no such call works on links.
+#define SLUICE_BEFORE_NAMED(result, name, parameters, arguments, folder, path, there, of_data, ...)        \
+  SLUICE_EXPORT result name parameters noexcept {                                                          \
+    if (is_keeping() && fails(__VA_ARGS__)) [[unlikely]] {                                                 \
+      return -1;                                                                                           \
+    }                                                                                                      \
+    return at_data(                                                                                        \
+        folder, path,                                                                                      \
+        [&](const char* data) {                                                                            \
+          return is_keeping() && fails(settle(AT_FDCWD, data, true, 0)) ? -1 : SLUICE_NEXT(there) of_data; \
+        },                                                                                                 \
+        [&] { return by_name(folder, path, [&] { return SLUICE_NEXT(name) arguments; }); });               \
   }
 
 // The same where it has to be known also while nothing is kept back yet.
@@ -460,15 +488,28 @@ void note_synced(int fd) {
   }
 
 // An attribute is set or removed, which may be an access list.
-#define SLUICE_LISTS(function, parameters, arguments, folder, path, flags)                  \
-  SLUICE_EXPORT int function parameters noexcept {                                          \
-    if (is_keeping() && fails(settle_rights(folder, path, flags))) [[unlikely]] {           \
-      return -1;                                                                            \
-    }                                                                                       \
-    let_land(folder, path);                                                                 \
-    const int out = by_name(folder, path, [&] { return SLUICE_NEXT(function) arguments; }); \
-    note_list(name);                                                                        \
-    return out;                                                                             \
+#define SLUICE_LISTS(function, parameters, arguments, folder, path, flags, there, of_data)                 \
+  SLUICE_EXPORT int function parameters noexcept {                                                         \
+    if (is_keeping() && fails(settle_rights(folder, path, flags))) [[unlikely]] {                          \
+      return -1;                                                                                           \
+    }                                                                                                      \
+    const int out = at_data(                                                                               \
+        folder, path,                                                                                      \
+        [&](const char* data) {                                                                            \
+          return is_keeping() && fails(settle(AT_FDCWD, data, true, 0)) ? -1 : SLUICE_NEXT(there) of_data; \
+        },                                                                                                 \
+        [&] { return by_name(folder, path, [&] { return SLUICE_NEXT(function) arguments; }); });           \
+    note_list(name);                                                                                       \
+    return out;                                                                                            \
+  }
+#define SLUICE_LISTS_OPEN(function, parameters, arguments)                          \
+  SLUICE_EXPORT int function parameters noexcept {                                  \
+    if (is_keeping() && fails(settle_rights(fd, "", AT_EMPTY_PATH))) [[unlikely]] { \
+      return -1;                                                                    \
+    }                                                                               \
+    const int out = SLUICE_NEXT(function) arguments;                                \
+    note_list(name);                                                                \
+    return out;                                                                     \
   }
 
 // What is said of a file. The forms with a version are those of programs that were built long ago.
@@ -523,25 +564,13 @@ SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, 
     inode = said == 0 ? out->stx_ino : 0;
     return said;
   };
-  int result = sluice::look_at_whole(look, device, inode, out->stx_size, out->stx_mtime, out->stx_ctime);
-  const Area* area = sluice::this_area();
-  bool again = area != nullptr && area->moves_made != 0;
-  for (int i = 0;
-       again && i < most_looks && (result == 0 ? S_ISLNK(out->stx_mode) : errno == ENOENT || errno == ELOOP);
-       ++i) {
-    const AreaMove* move = elsewhere(folder, path, again);
-    if (move != nullptr &&
-        SLUICE_NEXT(statx)(AT_FDCWD, move->data.data(), flags & ~AT_EMPTY_PATH, mask, out) == 0) {
-      return 0;
-    }
-    if (move != nullptr && is_placed(*move)) {
-      return -1;
-    }
-    const bool was_there = result == 0;
-    result = SLUICE_NEXT(statx)(folder, path, flags, mask, out);
-    again = again || move != nullptr || (result == 0 && !was_there);
-  }
-  return result;
+  const auto here = [&] {
+    return sluice::look_at_whole(look, device, inode, out->stx_size, out->stx_mtime, out->stx_ctime);
+  };
+  const auto there = [&](const char* data) {
+    return SLUICE_NEXT(statx)(AT_FDCWD, data, following(flags), mask, out);
+  };
+  return shown(folder, path, here(), there, here, [&] { return S_ISLNK(out->stx_mode); });
 }
 
 // Names.
@@ -576,41 +605,46 @@ SLUICE_EXPORT int remove(const char* path) noexcept {
 }
 
 // Modes, owners, times, attributes.
-SLUICE_BEFORE_NAMED(int, chmod, (const char* path, mode_t mode), (path, mode), AT_FDCWD, path,
-                    settle_rights(AT_FDCWD, path, 0))
+SLUICE_BEFORE_NAMED(int, chmod, (const char* path, mode_t mode), (path, mode), AT_FDCWD, path, chmod,
+                    (data, mode), settle_rights(AT_FDCWD, path, 0))
 SLUICE_BEFORE(int, fchmod, (int fd, mode_t mode), (fd, mode), noexcept, settle_rights(fd, "", AT_EMPTY_PATH))
 SLUICE_BEFORE_NAMED(int, fchmodat, (int folder, const char* path, mode_t mode, int flags),
-                    (folder, path, mode, flags), folder, path, settle_rights(folder, path, flags))
+                    (folder, path, mode, flags), folder, path, fchmodat,
+                    (AT_FDCWD, data, mode, following(flags)), settle_rights(folder, path, flags))
 SLUICE_BEFORE_NAMED(int, chown, (const char* path, uid_t user, gid_t group), (path, user, group), AT_FDCWD,
-                    path, settle_rights(AT_FDCWD, path, 0))
+                    path, chown, (data, user, group), settle_rights(AT_FDCWD, path, 0))
 SLUICE_BEFORE_NAMED(int, lchown, (const char* path, uid_t user, gid_t group), (path, user, group), AT_FDCWD,
-                    path, settle_rights(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW))
+                    path, chown, (data, user, group), settle_rights(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW))
 SLUICE_BEFORE(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group), noexcept,
               settle_rights(fd, "", AT_EMPTY_PATH))
 SLUICE_BEFORE_NAMED(int, fchownat, (int folder, const char* path, uid_t user, gid_t group, int flags),
-                    (folder, path, user, group, flags), folder, path, settle_rights(folder, path, flags))
+                    (folder, path, user, group, flags), folder, path, fchownat,
+                    (AT_FDCWD, data, user, group, following(flags)), settle_rights(folder, path, flags))
 SLUICE_BEFORE_NAMED(int, utime, (const char* path, const utimbuf* times), (path, times), AT_FDCWD, path,
-                    settle(AT_FDCWD, path, true, 0))
+                    utime, (data, times), settle(AT_FDCWD, path, true, 0))
 SLUICE_BEFORE_NAMED(int, utimes, (const char* path, const timeval* times), (path, times), AT_FDCWD, path,
-                    settle(AT_FDCWD, path, true, 0))
+                    utimes, (data, times), settle(AT_FDCWD, path, true, 0))
 SLUICE_BEFORE_NAMED(int, lutimes, (const char* path, const timeval* times), (path, times), AT_FDCWD, path,
-                    settle(AT_FDCWD, path, false, 0))
+                    utimes, (data, times), settle(AT_FDCWD, path, false, 0))
 SLUICE_BEFORE(int, futimes, (int fd, const timeval* times), (fd, times), noexcept, settle_to_use(fd, 0))
 SLUICE_BEFORE_NAMED(int, futimesat, (int folder, const char* path, const timeval* times),
-                    (folder, path, times), folder, path, settle_at(folder, path, 0))
+                    (folder, path, times), folder, path, utimes, (data, times), settle_at(folder, path, 0))
 SLUICE_BEFORE(int, futimens, (int fd, const timespec* times), (fd, times), noexcept, settle_to_use(fd, 0))
 SLUICE_BEFORE_NAMED(int, utimensat, (int folder, const char* path, const timespec* times, int flags),
-                    (folder, path, times, flags), folder, path, settle_at(folder, path, flags))
+                    (folder, path, times, flags), folder, path, utimensat,
+                    (AT_FDCWD, data, times, following(flags)), settle_at(folder, path, flags))
 SLUICE_LISTS(setxattr, (const char* path, const char* name, const void* value, size_t size, int flags),
-             (path, name, value, size, flags), AT_FDCWD, path, 0)
+             (path, name, value, size, flags), AT_FDCWD, path, 0, setxattr, (data, name, value, size, flags))
 SLUICE_LISTS(lsetxattr, (const char* path, const char* name, const void* value, size_t size, int flags),
-             (path, name, value, size, flags), AT_FDCWD, path, AT_SYMLINK_NOFOLLOW)
-SLUICE_LISTS(fsetxattr, (int fd, const char* name, const void* value, size_t size, int flags),
-             (fd, name, value, size, flags), fd, "", AT_EMPTY_PATH)
-SLUICE_LISTS(removexattr, (const char* path, const char* name), (path, name), AT_FDCWD, path, 0)
+             (path, name, value, size, flags), AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, setxattr,
+             (data, name, value, size, flags))
+SLUICE_LISTS_OPEN(fsetxattr, (int fd, const char* name, const void* value, size_t size, int flags),
+                  (fd, name, value, size, flags))
+SLUICE_LISTS(removexattr, (const char* path, const char* name), (path, name), AT_FDCWD, path, 0, removexattr,
+             (data, name))
 SLUICE_LISTS(lremovexattr, (const char* path, const char* name), (path, name), AT_FDCWD, path,
-             AT_SYMLINK_NOFOLLOW)
-SLUICE_LISTS(fremovexattr, (int fd, const char* name), (fd, name), fd, "", AT_EMPTY_PATH)
+             AT_SYMLINK_NOFOLLOW, removexattr, (data, name))
+SLUICE_LISTS_OPEN(fremovexattr, (int fd, const char* name), (fd, name))
 
 // Locks, by which processes agree who may look.
 SLUICE_EXPORT int flock(int fd, int operation) noexcept {

@@ -387,6 +387,19 @@ int open_native(int folder, const char* path, int flags, mode_t mode) {
   if (const char* data = placed_data(folder, path, flags); data != nullptr) {
     return real.openat(AT_FDCWD, data, flags, mode);
   }
+  if (int fd = -1; (flags & O_PATH) != 0 && (flags & O_NOFOLLOW) != 0 &&
+                   use_data(folder, path, [&](const FoundMove& found) {
+                     errno = saved;
+                     fd = real.openat(AT_FDCWD, found.data.data(), flags);
+                     const bool still = found.is_still();
+                     if (fd >= 0 && !still) {
+                       real.close(fd);
+                     }
+                     return still && (fd >= 0 || errno != ENOENT);
+                   })) {
+    return fd;
+  }
+  errno = saved;
   const NameHold hold = NameHold::for_open(folder, path, flags);
   if (hold.refuses()) {
     return -1;
