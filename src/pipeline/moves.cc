@@ -55,6 +55,62 @@ void* pack(Area& area, const AreaMove& move, std::uint32_t generation) {
   return reinterpret_cast<void*>(std::uintptr_t{generation} << 16 | index << 1);
 }
 
+// What a folder is called, for who has no descriptor left: one name after the other, as the kernel does it.
+// Its length, -1 where it cannot be told.
+long name_folder(int folder, std::string_view path, char (&out)[sizeof(AreaMove::path)]) {
+  constexpr int most_links = 40;
+  const PathRoom left;
+  const PathRoom room;
+  if (!left || !room || path.size() >= PathRoom::size) {
+    return -1;
+  }
+  char* text = room.text();
+  if (folder == AT_FDCWD) {
+    std::snprintf(text, PathRoom::size, "/proc/self/cwd");
+  } else {
+    std::snprintf(text, PathRoom::size, "/proc/self/fd/%d", folder);
+  }
+  long size = path.starts_with('/') ? 0 : syscall(SYS_readlinkat, AT_FDCWD, text, out, sizeof out);
+  if (size < 0 || (size > 0 && out[0] != '/')) {
+    return -1;
+  }
+  std::size_t length = size == 1 ? 0 : static_cast<std::size_t>(size);
+  std::string_view rest(left.text(), path.copy(left.text(), path.size()));
+  for (int links = 0; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(name.size() + (name.size() < rest.size() ? 1 : 0));
+    const std::size_t before = length;
+    if (name == "..") {
+      length = length == 0 ? 0 : std::string_view(out, length).rfind('/');
+      continue;
+    }
+    if (name.empty() || name == ".") {
+      continue;
+    }
+    if (length + name.size() + 2 > sizeof out) {
+      return -1;
+    }
+    out[length] = '/';
+    name.copy(out + length + 1, name.size());
+    length += 1 + name.size();
+    out[length] = 0;
+    size = syscall(SYS_readlinkat, AT_FDCWD, out, text, PathRoom::size);
+    if (size < 0 && errno == EINVAL) {
+      continue;  // it is no link
+    }
+    if (size < 0 || ++links > most_links ||
+        static_cast<std::size_t>(size) + 1 + rest.size() > PathRoom::size) {
+      return -1;
+    }
+    length = text[0] == '/' ? 0 : before;
+    text[size] = '/';
+    rest.copy(text + size + 1, rest.size());
+    rest = {left.text(), std::string_view(text, static_cast<std::size_t>(size) + 1 + rest.size())
+                             .copy(left.text(), PathRoom::size)};
+  }
+  return static_cast<long>(length);
+}
+
 // What somebody began who may be dead by now. REQUIRES: the row's lock.
 void finish(Area& area, AreaNaming& row) {
   const std::span<AreaMove> moves = area.all_moves();
@@ -98,8 +154,11 @@ bool real_path(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]
   const int saved = errno;
   std::snprintf(text, PathRoom::size, "%.*s.", static_cast<int>(above.size()), above.data());
   const auto fd = static_cast<int>(syscall(SYS_openat, folder, text, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const bool full = fd < 0 && (errno == EMFILE || errno == ENFILE);
   std::snprintf(text, PathRoom::size, "/proc/self/fd/%d", fd);
-  long size = fd < 0 ? -1 : syscall(SYS_readlinkat, AT_FDCWD, text, out, sizeof out);
+  long size = full     ? name_folder(folder, above, out)
+              : fd < 0 ? -1
+                       : syscall(SYS_readlinkat, AT_FDCWD, text, out, sizeof out);
   if (fd >= 0) {
     syscall(SYS_close, fd);
   }

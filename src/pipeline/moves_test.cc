@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "pipeline/area.h"
 
@@ -94,6 +96,41 @@ TEST_F(Moves, AFoundFileStaysWhatItWasWhenItsRowIsAnothers) {
   EXPECT_FALSE(found.is_still());
   EXPECT_EQ(found.data.data(), data("one"));
   EXPECT_EQ(unpack_move(*area_, pack_move(*area_, found)), nullptr);
+}
+
+TEST_F(Moves, WithoutDescriptorsPathsAreTheSame) {
+  fs::create_directories(path("folder/below"));
+  fs::create_symlink("folder/./below", path("link"));
+  fs::create_symlink(path("link"), path("folder/back"));
+  const int in = open(folder_.c_str(), O_PATH | O_DIRECTORY);
+  const std::string before = fs::current_path();
+  fs::current_path(folder_);
+  const std::string whole = path("folder/back/x");
+  const std::pair<int, const char*> all[] = {{AT_FDCWD, "x"},
+                                             {AT_FDCWD, "./link//x"},
+                                             {AT_FDCWD, "link/../x/"},
+                                             {AT_FDCWD, whole.c_str()},
+                                             {AT_FDCWD, "/x"},
+                                             {AT_FDCWD, "/../tmp/../x"},
+                                             {in, "x"},
+                                             {in, "folder/back/x"},
+                                             {in, ".."},
+                                             {AT_FDCWD, "nowhere/x"},
+                                             {-1, "x"}};
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  for (const auto& [folder, name] : all) {
+    char with[sizeof(AreaMove::path)] = "";
+    char without[sizeof(AreaMove::path)] = "";
+    const bool told = real_path(folder, name, with);
+    const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    EXPECT_EQ(real_path(folder, name, without), told) << name;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    EXPECT_TRUE(!told || std::string(with) == without) << with << ", and " << without;
+  }
+  fs::current_path(before);
+  close(in);
 }
 
 TEST_F(Moves, WhoIsKilledWhileNamesChangeIsFinishedForTheNewName) {
