@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,6 +41,15 @@ bool is_area(const void* memory, std::size_t bytes) {
          (area->buffers == 0 || (area->block_count <= most_blocks &&
                                  area->buffers + area_buffers * sizeof(Buffer) <= area->blocks &&
                                  area->blocks + area->block_count * block_stride <= bytes));
+}
+
+bool has_other_root(const Area& area) {
+  const int saved = errno;
+  struct stat root {};
+  const bool same = syscall(SYS_newfstatat, AT_FDCWD, "/", &root, 0) == 0 &&
+                    root.st_dev == area.root_device && root.st_ino == area.root_inode;
+  errno = saved;
+  return !same;
 }
 
 bool has_parted() {

@@ -138,6 +138,8 @@ struct Area {
   std::atomic<std::uint32_t> processes = 0;  // that mapped it
   std::atomic<std::uint64_t> left_out = 0;   // opens of files for which there was no row
   std::atomic<std::uint64_t> unmanaged = 0;  // opens that passed no stage: too many files were open
+  std::uint64_t root_device = 0;             // the folder that paths begin at, for the keeper
+  std::uint64_t root_inode = 0;
 
   [[nodiscard]] std::span<const AreaRule> all_rules() const;
   [[nodiscard]] std::span<const PatternToken> tokens_of(const AreaRule& rule) const;
@@ -207,6 +209,8 @@ inline Area* this_area() {
 inline void set_area(Area* area) {
   area_of_process.store(area, std::memory_order_release);
 }
+// Whether paths begin at another folder for this process (chroot), and mean something else to the keeper.
+bool has_other_root(const Area& area);
 // Calls a function for each file of the index that is not home, while nobody adds or finds one.
 template <class Function>
 void for_each_pending(Area& area, Function function) {

@@ -288,6 +288,11 @@ Result<SharedArea> SharedArea::make(const std::vector<Stacked>& rules, const Are
   out.area_->process_space = process_space();
   out.area_->user = geteuid();
   out.area_->group = getegid();
+  struct stat root {};
+  if (stat("/", &root) == 0) {
+    out.area_->root_device = root.st_dev;
+    out.area_->root_inode = root.st_ino;
+  }
   for (Buffer& buffer : out.area_->all_buffers()) {
     new (&buffer) Buffer;
   }

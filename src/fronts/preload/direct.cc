@@ -340,6 +340,8 @@ long by_number(long number, const Argument (&of)[6], const int* state) {
       return with_plain_files(number, of);
     case number_of_fchmodat2:
       return change_mode(of);
+    case SYS_chroot:
+      return chroot(of[0]);
     case SYS_execve:
       return execve(of[0], of[1], of[2]);
     case SYS_exit_group:

@@ -337,6 +337,12 @@ SLUICE_EXPORT int rmdir(const char* path) noexcept {
                       [&] { return SLUICE_NEXT(rmdir)(path); });
 }
 
+// Paths begin elsewhere from now on: what is in memory has its own still.
+SLUICE_EXPORT int chroot(const char* path) noexcept {
+  put_down_all();
+  return SLUICE_NEXT(chroot)(path);
+}
+
 // New files do not get these bits; the kernel tells them only to who changes them.
 SLUICE_EXPORT mode_t umask(mode_t mask) noexcept {
   const mode_t out = SLUICE_NEXT(umask)(mask);

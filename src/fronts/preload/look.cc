@@ -70,7 +70,8 @@ int following(int flags) {
 // Whether names of files that are elsewhere may change, and the real path that a name is.
 bool may_change(int folder, const char* path, char (&out)[sizeof(AreaMove::path)]) {
   const Area* area = sluice::this_area();
-  return area != nullptr && area->moves_made != 0 && sluice::real_path(folder, path, out);
+  return area != nullptr && area->moves_made != 0 && !has_other_root(*area) &&
+         sluice::real_path(folder, path, out);
 }
 
 template <class Look>

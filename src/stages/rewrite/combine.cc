@@ -204,7 +204,7 @@ AreaPart* part_for(const Elsewhere& where, Area& area, AreaParts& parts, int fd)
   wanted.process = static_cast<pid_t>(syscall(SYS_getpid));
   // Where nobody else could tell whether this process lives, it has none.
   wanted.started = area.process_space == process_space() ? process_start(wanted.process) : 0;
-  if (wanted.started == 0 || static_cast<uid_t>(syscall(SYS_geteuid)) != area.user ||
+  if (wanted.started == 0 || static_cast<uid_t>(syscall(SYS_geteuid)) != area.user || has_other_root(area) ||
       syscall(SYS_fstat, fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_nlink == 0 ||
       is_native(parts, found.st_dev, found.st_ino) || !path_of(fd, path) || is_excepted(where, path) ||
       !name_data(where, path, wanted.data)) {

@@ -57,7 +57,7 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
   Area* area = this_area();
   std::array<char, sizeof(AreaMove::data)> data = {};
   gid_t group = 0;
-  if (area->over != 0 || !is_new(path) || is_excepted(where, path) ||
+  if (area->over != 0 || has_other_root(*area) || !is_new(path) || is_excepted(where, path) ||
       !group_from(path, group) || !name_data(where, path, data)) {
     return nullptr;
   }

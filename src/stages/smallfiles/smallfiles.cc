@@ -209,7 +209,7 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
   if (area == nullptr || area->pending == 0 || area->over != 0 || activity.target == nullptr ||
       this_process().started == 0 || (activity.flags & O_CREAT) == 0 || (activity.flags & unkept) != 0 ||
       (access != O_WRONLY && access != O_RDWR) || !is_plain(activity.target) ||
-      this_file_limit() < static_cast<std::uint64_t>(settings.largest)) {
+      this_file_limit() < static_cast<std::uint64_t>(settings.largest) || has_other_root(*area)) {
     return next->act(next, &activity);
   }
   bool exists = false;
