@@ -270,6 +270,31 @@ bool is_begun(Area& area, const Pending& file, int fd) {
   return true;
 }
 
+// One that may have been made already with the mode that it gets, which may forbid that to its owner.
+int open_begun(int folder, const char* name, int flags) {
+  const auto named = static_cast<int>(syscall(SYS_openat, folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (named < 0) {
+    return -1;
+  }
+  char self[64];
+  std::snprintf(self, sizeof self, "/proc/self/fd/%d", named);
+  const auto open = [&] {
+    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, self, (flags & ~O_NOFOLLOW) | O_CLOEXEC));
+  };
+  struct stat found {};
+  const bool is_file = syscall(SYS_fstat, named, &found) == 0 && S_ISREG(found.st_mode);
+  int out = is_file ? open() : -1;
+  if (is_file && out < 0 && errno == EACCES && found.st_uid == static_cast<uid_t>(syscall(SYS_geteuid))) {
+    const mode_t mode = found.st_mode & 07777U;
+    if (syscall(SYS_fchmodat, AT_FDCWD, self, mode | S_IRUSR | S_IWUSR) == 0) {
+      out = open();
+      syscall(SYS_fchmodat, AT_FDCWD, self, mode);
+    }
+  }
+  syscall(SYS_close, named);
+  return out;
+}
+
 // What a new file is opened with, to be as the program has it.
 int make_flags(const Pending& file) {
   return (file.flags & ~O_TRUNC) | O_CREAT | O_EXCL | O_CLOEXEC;
@@ -286,11 +311,9 @@ int make_file(Area& area, Pending& file, int folder, PutDown& out) {
   }
   file.begun.store(again ? 1 : 0);
   if (again) {
-    const auto there =
-        static_cast<int>(syscall(SYS_openat, folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    const int there = open_begun(folder, name, O_RDONLY | O_NONBLOCK);
     if (there >= 0 && is_begun(area, file, there)) {
-      const int flags = file.flags & ~(O_CREAT | O_EXCL | O_TRUNC);
-      fd = static_cast<int>(syscall(SYS_openat, folder, name, flags | O_NOFOLLOW | O_CLOEXEC));
+      fd = open_begun(folder, name, file.flags & ~(O_CREAT | O_EXCL | O_TRUNC));
     }
     if (there >= 0) {
       syscall(SYS_close, there);

@@ -107,6 +107,33 @@ TEST_F(Landing, FinishesWhatSomebodyBegan) {
   EXPECT_EQ(*read_file(path("a")), "all of it");
 }
 
+// Also where its mode says that nobody may write to it, which stops its owner, but not the superuser.
+TEST_F(Landing, FinishesWhatIsReadOnly) {
+  ASSERT_TRUE(make("a", "all of it"));
+  Pending* file = find_pending(area(), id(), "a");
+  ASSERT_NE(file, nullptr);
+  file->begun = 1;
+  file->mode = 0444;
+  let_go(file->lock);
+  std::ofstream(path("a")) << "all of";
+  ASSERT_EQ(chmod(path("a").c_str(), 0444), 0);
+  const uid_t other = geteuid() == 0 ? 65534 : geteuid();
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(folder_.c_str(), other, static_cast<gid_t>(-1)), 0);
+    ASSERT_EQ(chown(path("a").c_str(), other, static_cast<gid_t>(-1)), 0);
+    ASSERT_EQ(seteuid(other), 0);
+  }
+  const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, false);
+  if (other == 65534) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  EXPECT_TRUE(done.empty());
+  EXPECT_EQ(*read_file(path("a")), "all of it");
+  struct stat found {};
+  ASSERT_EQ(stat(path("a").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777U, 0444U);
+}
+
 TEST_F(Landing, MemoryIsFreeAgainWhenAllIsDown) {
   Lander lander(area());
   std::size_t refused = 0;
