@@ -51,6 +51,12 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
   if (!S_ISDIR(found.st_mode)) {
     return parameters.refuse("it is no folder");
   }
+  if (syscall(SYS_getxattr, out.folder.data(), "system.posix_acl_default", nullptr, 0) > 0) {
+    return parameters.refuse(
+        "it gives access lists to what is made in it (a default ACL), which files would bring home; take "
+        "that "
+        "away (setfacl -k), or name another folder");
+  }
   if (syscall(SYS_faccessat2, AT_FDCWD, out.folder.data(), W_OK | X_OK, AT_EACCESS) != 0 && errno != ENOSYS) {
     return parameters.refuse("no file can be made there; name a folder that you may write to");
   }
