@@ -303,9 +303,17 @@ void end_move(Area& area, AreaMove& move) {
   area.moves_live.fetch_sub(1);
 }
 
-bool link_to(Area& area, const AreaMove& move) {
+bool link_to(Area& area, AreaMove& move) {
   const Naming naming(area, move.path.data());
-  return syscall(SYS_symlinkat, move.data.data(), AT_FDCWD, move.path.data()) == 0;
+  if (area.over != 0) {
+    errno = EXDEV;
+    return false;
+  }
+  const bool made = syscall(SYS_symlinkat, move.data.data(), AT_FDCWD, move.path.data()) == 0;
+  if (made) {
+    move.flags.fetch_or(AreaMove::linked);
+  }
+  return made;
 }
 
 bool is_link_to(const char* path, const char* data) {

@@ -111,8 +111,9 @@ bool is_placed_link(Area& area, const char* path);
 void end_move(Area& area, AreaMove& move);
 // Its path is another one. REQUIRES: the Naming of both.
 void set_path(AreaMove& move, std::string_view path);
-// Its path becomes a link to its data. False where that cannot be.
-bool link_to(Area& area, const AreaMove& move);
+// Its path becomes a link to its data, and that is noted. False where that cannot be; EXDEV where the run is
+// over: who brings files home may have looked for it already.
+bool link_to(Area& area, AreaMove& move);
 // Whether a path is a link to that.
 bool is_link_to(const char* path, const char* data);
 

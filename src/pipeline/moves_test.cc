@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -62,6 +63,20 @@ class Moves : public testing::Test {
   Area* area_ = nullptr;
   fs::path folder_;
 };
+
+// Whoever brings files home at the end may have looked already, and found no link.
+TEST_F(Moves, NoLinkIsMadeWhenTheRunIsOver) {
+  AreaMove* move = new_move(*area_, path("late"), data("late"));
+  move->state = AreaMove::there;
+  area_->over = 1;
+  EXPECT_FALSE(link_to(*area_, *move));
+  EXPECT_EQ(errno, EXDEV);
+  EXPECT_FALSE(fs::is_symlink(path("late")));
+  EXPECT_EQ(move->flags & AreaMove::linked, 0U);
+  area_->over = 0;
+  EXPECT_TRUE(link_to(*area_, *move));
+  EXPECT_NE(move->flags & AreaMove::linked, 0U);
+}
 
 TEST_F(Moves, WhatAPathIsItsLinkSays) {
   AreaMove& one = make("one");

@@ -50,6 +50,11 @@ bool give_group(int fd, gid_t group) {
          (found.st_gid == group || syscall(SYS_fchown, fd, static_cast<uid_t>(-1), group) == 0);
 }
 
+// What is to be known of a file whose writes are safe when they return.
+std::uint32_t safety(const sluice_activity& activity) {
+  return (activity.flags & (O_SYNC | O_DSYNC)) != 0 ? std::uint32_t{AreaMove::synced} : 0;
+}
+
 // Makes the file there and the link here; null where it is better made here, and where somebody was faster:
 // then `again`. `path` is its real one.
 AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activity& activity,
@@ -57,7 +62,9 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
   Area* area = this_area();
   std::array<char, sizeof(AreaMove::data)> data = {};
   gid_t group = 0;
-  if (area->over != 0 || has_other_root(*area) || !is_new(path) || is_excepted(where, path) ||
+  // Where nobody would bring it home, it is made here. Who has other numbers of processes cannot tell.
+  const bool kept = area->process_space != process_space() || keeper_lives(*area);
+  if (area->over != 0 || !kept || has_other_root(*area) || !is_new(path) || is_excepted(where, path) ||
       !group_from(path, group) || !name_data(where, path, data)) {
     return nullptr;
   }
@@ -69,23 +76,29 @@ AreaMove* make_elsewhere(const Elsewhere& where, const char* path, sluice_activi
   there.descriptor = AT_FDCWD;
   there.target = data.data();
   there.flags |= O_EXCL;
+  const std::uint32_t generation = move->generation;
+  const auto give_up = [&] {
+    if (move->generation == generation) {  // else the run is over, and it was given up for us
+      end_move(*area, *move);
+    }
+  };
+  move->flags = safety(activity);
   // The record first: whoever is killed after it has left a link that somebody brings home, or none.
   move->state.store(AreaMove::there, std::memory_order_release);
   const std::int64_t fd = next->act(next, &there);
   if (fd < 0) {
-    end_move(*area, *move);
+    give_up();
     return nullptr;
   }
   area->moves_made.fetch_add(1, std::memory_order_relaxed);
   const bool given = give_group(static_cast<int>(fd), group);
   if (!given || !link_to(*area, *move)) {
     again = given && errno == EEXIST;
-    end_move(*area, *move);
+    give_up();
     syscall(SYS_unlinkat, AT_FDCWD, data.data(), 0);
     syscall(SYS_close, static_cast<int>(fd));
     return nullptr;  // one may not write there: as without us
   }
-  move->flags.fetch_or(AreaMove::linked);
   area->made_elsewhere.fetch_add(1, std::memory_order_relaxed);
   activity.error = 0;
   activity.result = fd;
@@ -128,6 +141,9 @@ bool open_elsewhere(const FoundMove& found, void** file_state, sluice_activity& 
   }
   if (there.result < 0 && (there.error == ENOENT || there.error == ELOOP)) {
     return false;
+  }
+  if (there.result >= 0 && writes) {
+    found.row->flags.fetch_or(safety(activity));
   }
   *file_state = there.result >= 0 && writes ? pack_move(*this_area(), found) : nullptr;
   activity.error = there.error;
