@@ -12,7 +12,7 @@ struct Landing {
   std::int64_t changed = 0;  // ctime of the data then, in nanoseconds
   std::uint32_t temporary =
       0;  // what the name of the copy ends in, before it takes the place; 0 = there is none
-  std::uint32_t reserved = 0;
+  std::uint32_t landed = 0;  // 1 = it has taken the place: data that was not changed since is not needed
 };
 
 }  // namespace sluice

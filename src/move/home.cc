@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -131,13 +133,36 @@ std::string link_target(const std::string& path) {
   return length > 0 ? std::string(out.data(), static_cast<std::size_t>(length)) : "";
 }
 
-// A copy, or the link that it has changed places with. Nobody else's.
-void remove_temporary(const std::string& path, const std::string& data) {
+// What an earlier try left in a folder, whatever name the file has now; "" where that is nothing.
+std::string find_aside(const std::string& folder, const Landing& landing) {
+  const std::string end = fmt::format(".sluice-{:08x}", landing.temporary);
+  const auto names = landing.temporary == 0 ? Result<std::vector<std::string>>() : list_folder(folder);
+  for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    if (name.starts_with('.') && name.ends_with(end)) {
+      return folder + "/" + name;
+    }
+  }
+  return "";
+}
+
+enum class Aside { nothing, copy, link, other };
+
+// A copy, or the link that it has changed places with, is removed. Nobody else's.
+Aside remove_aside(const std::string& path, const std::string& data, const Landing& landing) {
   struct stat found {};
-  if (lstat(path.c_str(), &found) == 0 && found.st_uid == geteuid() &&
-      (S_ISLNK(found.st_mode) ? link_target(path) == data : S_ISREG(found.st_mode))) {
+  if (path.empty() || lstat(path.c_str(), &found) != 0) {
+    return Aside::nothing;
+  }
+  const bool copy = found.st_dev == landing.device && found.st_ino == landing.inode;
+  const Aside out = S_ISLNK(found.st_mode) && link_target(path) == data ? Aside::link
+                    : S_ISREG(found.st_mode) && (copy || landing.inode == 0) && found.st_nlink == 1 &&
+                            (copy || found.st_uid == geteuid())
+                        ? Aside::copy
+                        : Aside::other;
+  if (out != Aside::other) {
     unlink(path.c_str());
   }
+  return out;
 }
 
 bool is_file(const std::string& path, const struct stat& file) {
@@ -161,18 +186,60 @@ bool replace_link(const std::string& file, const std::string& link, const std::s
     errno = ESTALE;
     return false;
   }
-  return unlink(file.c_str()) == 0;
+  unlink(file.c_str());
+  return true;
 }
+
+// Who uses a file: a lease tells, and where there is none all processes are looked at.
+class Watch {
+ public:
+  Watch(int fd, Lease::Against against) : fd_(fd), lease_(fd, against) { fstat(fd, &first_); }
+
+  [[nodiscard]] bool busy() const { return lease_.busy(); }
+  // As far as a lease tells, which takes no time.
+  [[nodiscard]] bool undisturbed() const { return lease_.undisturbed(); }
+  [[nodiscard]] bool alone() const { return lease_.alone(); }
+  // Whether somebody has it open for writing, or has written to it; without a lease also for reading.
+  [[nodiscard]] Result<bool> used(bool mapped) const {
+    if (lease_.held()) {
+      return !lease_.undisturbed();
+    }
+    struct stat now {};
+    if (fstat(fd_, &now) != 0 || now.st_size != first_.st_size ||
+        now.st_mtim.tv_sec != first_.st_mtim.tv_sec || now.st_mtim.tv_nsec != first_.st_mtim.tv_nsec) {
+      return true;
+    }
+    const Users users = look_for_users({identity_of(now)}, mapped);
+    if (!users.known.empty() || writes_itself(identity_of(now))) {
+      return true;
+    }
+    if (users.hidden && now.st_uid != geteuid()) {
+      return fail(
+          "it is another user's, and whether somebody has it open cannot be told without CAP_LEASE or "
+          "CAP_SYS_PTRACE");
+    }
+    return false;
+  }
+  [[nodiscard]] bool is_used() const {
+    const auto known = used(true);
+    return !known || *known;
+  }
+
+ private:
+  int fd_;
+  Lease lease_;
+  struct stat first_ = {};
+};
 
 // The link takes the place of a file that was put in its own. Not where somebody is about to write to that.
 bool restore_link(const std::string& data, const std::string& entry, const std::string& beside,
-                  const struct stat& file, const Lease& lease) {
-  if (!lease.undisturbed() || symlink(data.c_str(), beside.c_str()) != 0) {
+                  const struct stat& file, const Watch& home) {
+  if (home.is_used() || symlink(data.c_str(), beside.c_str()) != 0) {
     return false;
   }
   bool restored = exchange(beside, entry);
   // That has come just now, or is another's.
-  if (restored && (!lease.undisturbed() || !is_file(beside, file))) {
+  if (restored && (home.is_used() || !is_file(beside, file))) {
     exchange(beside, entry);
     restored = false;
   } else if (!restored) {
@@ -182,10 +249,23 @@ bool restore_link(const std::string& data, const std::string& entry, const std::
   return restored;
 }
 
+Status sync_in_place(int file, int folder) {
+  if (sys().fsync(file) != 0 || (sys().fsync(folder) != 0 && errno != EINVAL)) {  // some have no such folders
+    return Errno().fail("cannot sync it");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string aside_name(const std::string& name, std::uint32_t number) {
   return fmt::format(".{}.sluice-{:08x}", name.substr(0, most_of_name), number);
+}
+
+bool is_in_memory(const std::string& path) {
+  struct statfs about {};
+  const unsigned long kind = statfs(path.c_str(), &about) == 0 ? static_cast<unsigned long>(about.f_type) : 0;
+  return kind == TMPFS_MAGIC || kind == RAMFS_MAGIC;
 }
 
 UniqueFd open_again(int fd, int flags) {
@@ -237,49 +317,61 @@ void drop_inherited(int fd) {
   fremovexattr(fd, "system.posix_acl_default");
 }
 
-Moved end_landing(const std::string& data, const std::string& link, const Landing& landing) {
-  struct stat found {};
-  if (landing.inode == 0 || lstat(link.c_str(), &found) != 0 || found.st_dev != landing.device ||
-      found.st_ino != landing.inode || !S_ISREG(found.st_mode)) {
+Result<Moved> end_landing(const std::string& data, const std::string& link, Landing& landing) {
+  struct stat left {};
+  const bool is_left = lstat(data.c_str(), &left) == 0;
+  const bool surely_not = !is_left && errno == ENOENT;
+  // On one file system they changed places.
+  if (is_left && S_ISLNK(left.st_mode) && link_target(data) == data) {
+    return unlink(data.c_str()) == 0 ? Moved::done : Moved::kept;
+  }
+  if (link.empty()) {
     return Moved::kept;
   }
-  if (landing.temporary != 0) {
-    const std::string name = link.substr(link.rfind('/') + 1);
-    const std::string temporary = folder_of(link) + "/" + aside_name(name, landing.temporary);
-    struct stat aside {};
-    // Somebody had put that in the link's place.
-    if (lstat(temporary.c_str(), &aside) == 0 && S_ISREG(aside.st_mode) && exchange(temporary, link)) {
-      unlink(temporary.c_str());
-      return Moved::kept;
-    }
-    remove_temporary(temporary, data);
+  struct stat found {};
+  const bool in_place = landing.inode != 0 && lstat(link.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+                        found.st_dev == landing.device && found.st_ino == landing.inode;
+  const std::string aside = find_aside(folder_of(link), landing);
+  const Aside removed = remove_aside(aside, data, landing);
+  // Somebody had put that in the link's place.
+  if (removed == Aside::other && in_place && exchange(aside, link)) {
+    unlink(aside.c_str());
+    return Moved::kept;
   }
-  struct stat left {};
-  if (lstat(data.c_str(), &left) != 0) {
-    return errno == ENOENT ? Moved::done : Moved::kept;
+  landing.temporary = removed == Aside::other ? landing.temporary : 0;
+  if (landing.inode == 0 || !(in_place || landing.landed != 0 || removed == Aside::link)) {
+    return Moved::kept;
   }
-  if (S_ISLNK(left.st_mode) && link_target(data) == data) {
-    return unlink(data.c_str()) == 0 ? Moved::done : Moved::kept;  // on one file system they changed places
+  if (!is_left) {
+    return surely_not ? Moved::done : Moved::kept;
   }
   const LeaseSignals untold;
-  const UniqueFd from(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd named(open(data.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd from = named ? open_again(named.get(), O_RDONLY | O_NONBLOCK) : UniqueFd();
   if (!from || fstat(from.get(), &left) != 0) {
     return Moved::kept;
   }
-  const Lease lease(from.get(), Lease::Against::writers);
-  if (lease.busy()) {
+  const Watch watch(from.get(), Lease::Against::writers);
+  if (watch.busy() || watch.is_used()) {
     return Moved::busy;
   }
-  const bool same = changed_at(left) == landing.changed;
-  return same && unlink(data.c_str()) == 0 ? Moved::done : Moved::kept;
+  if (changed_at(left) != landing.changed) {
+    return Moved::kept;
+  }
+  const UniqueFd folder(open(folder_of(link).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || syncfs(folder.get()) != 0) {  // whatever name it has by now
+    return Errno().fail("cannot sync it");
+  }
+  return unlink(data.c_str()) == 0 ? Moved::done : Moved::kept;
 }
 
 Result<Moved> move_home(const std::string& data, const std::string& link, bool sync, Lease::Against against,
-                        Landing& landing, const std::function<bool()>& may_commit) {
+                        Landing& landing, const Commit& commit) {
   const LeaseSignals untold;  // until the lease is given back
   const UniqueFd named(open(data.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   const UniqueFd from = named ? open_again(named.get(), O_RDONLY) : UniqueFd();
-  if (!from) {
+  struct stat there {};
+  if (!from || fstat(from.get(), &there) != 0) {
     return Errno().fail("cannot open it");
   }
   // By its descriptor: the folder may get another name meanwhile.
@@ -290,40 +382,60 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   if (!folder || link_target(entry) != data) {
     return Moved::kept;
   }
-  // On the same file system it is the same file under its own name.
+  remove_aside(find_aside(here, landing), data, landing);
+  landing.temporary = 0;
+  landing.landed = 0;
+  // On the same file system it is the same file under its own name, unless that is mounted twice, or counted
+  // for another project.
   struct stat above {};
-  struct stat there {};
-  if (fstat(from.get(), &there) == 0 && fstat(folder.get(), &above) == 0 && above.st_dev == there.st_dev) {
+  if (fstat(folder.get(), &above) == 0 && above.st_dev == there.st_dev) {
     note(landing, there, there);
-    if (!may_commit()) {
+    if (!commit.begin()) {
       return Moved::kept;
     }
     step("home: about to be renamed");
     if (replace_link(data, entry, data)) {
       return Moved::done;
     }
+    if (errno == ESTALE) {
+      return Moved::kept;
+    }
+    commit.take_back();
   }
-  // A file system without leases cannot tell; then it is hoped that a closed file stays closed.
-  const Lease lease(from.get(), against);
-  if (lease.busy()) {
+  const Watch watch(from.get(), against);
+  if (watch.busy()) {
     return Moved::busy;
   }
-  if (landing.temporary != 0) {
-    remove_temporary(here + aside_name(name, landing.temporary), data);
+  SLUICE_TRY(const bool in_use, watch.used(false));
+  if (in_use) {
+    return Moved::busy;
   }
-  landing.temporary = random_number();
-  const std::string temporary = here + aside_name(name, landing.temporary);
-  UniqueFd to(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!to) {
+  const std::uint32_t number = random_number();
+  const std::string temporary = here + aside_name(name, number);
+  // Without a name, so that nobody finds it, and nothing is left of it where we are killed.
+  UniqueFd to(open(here.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  const bool nameless = static_cast<bool>(to);
+  if (!nameless) {
+    landing.inode = 0;
+    landing.temporary = number;
+    to = UniqueFd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  }
+  const UniqueFd made_now = to ? open_again(to.get(), O_RDONLY) : UniqueFd();
+  if (!made_now) {
     return Errno().fail(fmt::format("cannot write in {}", quote(folder_of(link))));
   }
+  const auto unname = [&] {
+    if (landing.temporary != 0) {
+      unlink(temporary.c_str());
+    }
+    landing.temporary = 0;
+  };
   drop_inherited(to.get());
   step("home: copy made");
-  const auto undisturbed = [&] { return lease.undisturbed(); };
-  struct stat before {};
-  fstat(from.get(), &before);
-  Status copied = copy_whole(from.get(), to.get(), [&](std::uint64_t) { return undisturbed(); });
-  if (copied && sync && fsync(to.get()) != 0) {
+  struct stat before = there;
+  const bool safe = sync || !is_in_memory(data);
+  Status copied = copy_whole(from.get(), to.get(), [&](std::uint64_t) { return watch.undisturbed(); });
+  if (copied && safe && sys().fsync(to.get()) != 0) {
     copied = Errno().fail("cannot sync it");
   }
   // No lease tells of a mode, an owner or a time that was changed meanwhile.
@@ -333,6 +445,7 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
     const bool changed = fstat(from.get(), &before) == 0 &&
                          (changed_at(before) != changed_at(known) || before.st_mode != known.st_mode ||
                           before.st_uid != known.st_uid || before.st_gid != known.st_gid);
+    landing.changed = changed_at(before);
     return changed ? copy_facts(from.get(), into) : Status();
   };
   if (copied) {
@@ -342,52 +455,53 @@ Result<Moved> move_home(const std::string& data, const std::string& link, bool s
   if (copied && (fstat(to.get(), &made) != 0 || fstat(from.get(), &there) != 0)) {
     copied = Errno().fail("cannot look at it");
   }
-  note(landing, made, there);
+  note(landing, made, before);
   to = UniqueFd();  // a program that is open for writing cannot be run
-  bool written = !undisturbed();
-  const bool ours = link_target(entry) == data && may_commit();
+  bool written = !watch.undisturbed();
+  const bool ours = copied && !written && link_target(entry) == data && commit.begin();
   // Another may have been put in its place, by who knows where it is. Who reads may say something of it, or
   // lock it, by its descriptor.
-  written =
-      written || !is_file(data, there) || (ours && against == Lease::Against::everybody && !lease.alone());
-  const UniqueFd made_named(open(temporary.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  const UniqueFd made_now = made_named ? open_again(made_named.get(), O_RDONLY) : UniqueFd();
-  if (ours && copied && made_now) {
+  written = written || !is_file(data, there) ||
+            (ours && ((against == Lease::Against::everybody && !watch.alone()) || watch.is_used()));
+  if (ours) {
     copied = copy_again(made_now.get());
   }
-  const Lease home(made_now.get(), Lease::Against::writers);  // who wants to write there waits
+  const Watch home(made_now.get(), Lease::Against::writers);  // who wants to write there waits
   step("home: copied");
   if (!copied || written || !ours) {
-    unlink(temporary.c_str());
+    unname();
     if (!copied && !written) {
       return std::move(copied).error();
     }
     return written ? Moved::busy : Moved::kept;
   }
-  if (!replace_link(temporary, entry, data)) {
-    if (errno == ESTALE) {
-      unlink(temporary.c_str());
+  landing.temporary = number;
+  const std::string self = fmt::format("/proc/self/fd/{}", made_now.get());
+  if ((nameless && linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0) ||
+      !replace_link(temporary, entry, data)) {
+    const int refused = errno;
+    unname();
+    if (refused == ESTALE) {
       return Moved::kept;
     }
-    auto failed = Errno().fail("cannot put it in its place");
-    unlink(temporary.c_str());
-    return failed;
+    return fail(refused, "cannot put it in its place");
   }
+  landing.landed = 1;
+  landing.temporary = 0;
   step("home: in its place");
   // Whoever looked the link up before, and waits for the lease now, will write to the old file: then that is
   // the file again.
   usleep(grace);
-  if (!undisturbed() || !is_file(data, there)) {
+  Status kept_safe = copy_again(made_now.get());
+  if (kept_safe && safe) {
+    kept_safe = sync_in_place(made_now.get(), folder.get());
+  }
+  if (!kept_safe || watch.is_used() || !is_file(data, there)) {
+    landing.landed = 0;
     if (restore_link(data, entry, temporary, made, home)) {
-      return Moved::busy;
+      return kept_safe ? Result<Moved>(Moved::busy) : Result<Moved>(std::move(kept_safe).error());
     }
     return fail("it was opened in both places while it was moved, and has two versions");
-  }
-  if (made_now && !copy_again(made_now.get())) {
-    return fail("what was said of it while it was moved cannot be said of it at home");
-  }
-  if (sync) {
-    fsync(folder.get());
   }
   unlink(data.c_str());
   step("home: data gone");

@@ -25,18 +25,29 @@ enum class Moved {
 std::string aside_name(const std::string& name, std::uint32_t number);
 inline constexpr std::size_t most_of_name = 200;  // bytes that it has of the other
 
-// `link` is a symbolic link to `data`. The data is copied beside the link with all that is said of it (holes,
-// mode, owner, times, attributes), synced where it has to be as safe as it was, and takes the link's place at
-// once. An error leaves both as they were. `may_commit` is asked before the link becomes the file: from there
-// on nobody is to take the data for the file any more, unless the result is another than done. Where it says
-// no, kept. What an earlier try left beside the link, of which `landing` tells, is removed first. It is busy
-// where one of those `against` whom that is has the data open.
+// What whoever wants it home does about it.
+struct Commit {
+  // Before the link becomes the file: from there on nobody is to take the data for the file any more, unless
+  // the result is another than done. Where it says no, kept.
+  std::function<bool()> begin;
+  // It could not be in this way. It is tried in another, which takes its time, and begin() is called again.
+  std::function<void()> take_back;
+};
+
+// `link` is a symbolic link to `data`. The data is copied to the link's folder with all that is said of it
+// (holes, mode, owner, times, attributes), takes the link's place at once, and is synced there before the
+// other one goes, unless that is in memory and nobody wants it safe (`sync`). An error leaves both as they
+// were. What an earlier try left beside the link, of which `landing` tells, is removed first. It is busy
+// where one of those `against` whom that is has the data open; where no lease tells that, whoever has it
+// open.
 Result<Moved> move_home(const std::string& data, const std::string& link, bool sync, Lease::Against against,
-                        Landing& landing, const std::function<bool()>& may_commit);
-// Ends what was cut off after may_commit() had said yes. Where the file is in its place, the data goes and it
-// is done; busy where somebody has the data open. Kept where another file is there or none, or the data was
-// changed since.
-Moved end_landing(const std::string& data, const std::string& link, const Landing& landing);
+                        Landing& landing, const Commit& commit);
+// Whether what is there goes with the power anyway.
+bool is_in_memory(const std::string& path);
+// Ends what was cut off after begin() had said yes. Where the file was in its place, whatever became of it
+// then, the data goes and it is done; busy where somebody has the data open. Kept where it was not, or the
+// data was changed since. `link` is "" where its folder is not known.
+Result<Moved> end_landing(const std::string& data, const std::string& link, Landing& landing);
 
 // The file of a descriptor once more, also where its mode forbids that to its owner. None, and errno, where
 // it cannot be.

@@ -120,8 +120,8 @@ Identity identity_of(const struct stat& about) {
   return {.device = about.st_dev, .inode = about.st_ino};
 }
 
-std::vector<std::string> users_of(const std::vector<Identity>& all, bool mapped) {
-  std::vector<std::string> out;
+Users look_for_users(const std::vector<Identity>& all, bool mapped) {
+  Users out;
   const auto is_one = [&](const std::string& link) {
     struct stat found {};
     return stat(link.c_str(), &found) == 0 && std::binary_search(all.begin(), all.end(), identity_of(found));
@@ -133,6 +133,9 @@ std::vector<std::string> users_of(const std::vector<Identity>& all, bool mapped)
       continue;
     }
     const std::string folder = fmt::format("/proc/{}", process);
+    char ignored = 0;
+    out.hidden = out.hidden || (readlink((folder + "/cwd").c_str(), &ignored, 1) < 0 &&
+                                (errno == EACCES || errno == EPERM));
     bool uses = is_one(folder + "/cwd") || is_one(folder + "/exe") || is_one(folder + "/root");
     const auto open = uses ? Result<std::vector<std::string>>() : list_folder(folder + "/fd");
     for (const std::string& fd : open ? *open : std::vector<std::string>()) {
@@ -141,10 +144,26 @@ std::vector<std::string> users_of(const std::vector<Identity>& all, bool mapped)
     uses = uses || (mapped && maps_one(folder, all));
     if (uses && !is_fork_of_ours(folder)) {
       const auto name = read_file(folder + "/comm");
-      out.push_back(fmt::format("{} ({})", process, escape(trim(name ? *name : "?"))));
+      out.known.push_back(fmt::format("{} ({})", process, escape(trim(name ? *name : "?"))));
     }
   }
   return out;
+}
+
+std::vector<std::string> users_of(const std::vector<Identity>& all, bool mapped) {
+  return look_for_users(all, mapped).known;
+}
+
+bool writes_itself(const Identity& file) {
+  const auto open = list_folder("/proc/self/fd");
+  const auto all = open ? *open : std::vector<std::string>();
+  return std::any_of(all.begin(), all.end(), [&](const std::string& name) {
+    const auto number = parse_count(name);
+    const int fd = number ? static_cast<int>(*number) : -1;
+    struct stat found {};
+    return fd >= 0 && fstat(fd, &found) == 0 && identity_of(found) == file &&
+           (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
+  });
 }
 
 }  // namespace sluice

@@ -36,10 +36,10 @@ class Lease {
   Lease(int fd, Against against);
 
   [[nodiscard]] bool busy() const { return busy_; }
-  // False on a file system without leases, or whose server gives none: then it is hoped that a closed file
-  // stays closed.
+  // False on a file system without leases, or whose server gives none, and for somebody else's file without
+  // CAP_LEASE: then who has it open is to be looked for (look_for_users).
   [[nodiscard]] bool held() const { return held_; }
-  // Whether nobody has come for writing.
+  // Whether nobody has come for writing, as far as a lease tells.
   [[nodiscard]] bool undisturbed() const;
   // Whether nobody else has it open at this moment.
   [[nodiscard]] bool alone() const;
@@ -61,6 +61,13 @@ Identity identity_of(const struct stat& about);
 // Processes other than this one that have one of them open or are in it: "4711 (tail)". Only those that this
 // user may look at. With `mapped`, which takes longer, also those that have one in their memory alone. `all`
 // is sorted.
+struct Users {
+  std::vector<std::string> known;
+  bool hidden = false;  // there are processes that this one may not look at
+};
+Users look_for_users(const std::vector<Identity>& all, bool mapped);
 std::vector<std::string> users_of(const std::vector<Identity>& all, bool mapped = false);
+// Whether this process has it open for writing.
+bool writes_itself(const Identity& file);
 
 }  // namespace sluice

@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::chrono::seconds look{1};          // whether anything has been in memory for long
 constexpr std::chrono::milliseconds again{100};  // until somebody who has a file open is looked for again
-constexpr int patience = 1000;                   // milliseconds, for somebody who changes its name
+constexpr std::chrono::seconds longest_delay{60};
+constexpr int patience = 1000;  // milliseconds, for somebody who changes its name
 constexpr std::size_t most_helpers = 8;
 constexpr std::size_t enough = 32;        // files for one
 constexpr std::size_t enough_synced = 2;  // a file system flushes several in the time of one
@@ -65,10 +66,11 @@ std::string find_folder(const std::string& before, const AreaMove& move) {
   return "";
 }
 
-// Its path, also where its folder got another name.
+// Its path, also where its folder got another name; "" where that is not found.
 std::string home_of(const AreaMove& move) {
   const std::string path = move.path.data();
-  return find_folder(folder_of(path), move) + path.substr(path.rfind('/'));
+  const std::string folder = find_folder(folder_of(path), move);
+  return folder.empty() ? "" : folder + path.substr(path.rfind('/'));
 }
 
 // Where the link is: somebody else may have given it another name in its folder, or the folder. "" where it
@@ -95,31 +97,42 @@ std::string find_link(const AreaMove& move, bool& gone) {
   return "";
 }
 
-// Data of which nobody knows: whoever made it was killed before its link was there. False where there is
-// something in it that has no other name.
+bool is_linked(const AreaMove& move) {
+  return (move.flags & AreaMove::linked) != 0;
+}
+
+// Data of which nobody knows: whoever made it was killed before its link was there, or will see that the run
+// is over before it makes one. False where there is something in it that has no other name. REQUIRES: the
+// Naming.
 bool remove_unused(const std::string& data) {
   struct stat found {};
   return lstat(data.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
          (found.st_size == 0 || found.st_nlink > 1) && unlink(data.c_str()) == 0;
 }
 
-Recovered bring_one(Area& area, AreaMove& move, bool ended) {
-  Recovered out = about(move);
+struct Brought {
+  Recovered told;
+  bool refused = false;  // nobody has it open, and trying again soon would be of no use
+};
+
+Brought bring_one(Area& area, AreaMove& move, bool ended) {
+  Brought result{.told = about(move)};
+  Recovered& out = result.told;
   out.outcome = Recovered::Outcome::moved;  // whatever somebody else did with it
   if (!change(move, AreaMove::there, AreaMove::moving)) {
-    return out;
+    return result;
   }
   // Whoever brought it home may have been killed before it could say so.
-  const Moved landed = ended ? end_landing(out.put, home_of(move), move.arrival) : Moved::kept;
-  if (landed == Moved::done) {
+  const auto landed = ended ? end_landing(out.put, home_of(move), move.arrival) : Moved::kept;
+  if (landed && *landed == Moved::done) {
     end_move(area, move);
-    return out;
+    return result;
   }
-  if (landed == Moved::busy) {
+  if (!landed || *landed == Moved::busy) {
     change(move, AreaMove::moving, AreaMove::there);
     out.outcome = Recovered::Outcome::failed;
-    out.why = "somebody has it open there";
-    return out;
+    out.why = landed ? "somebody has it open there" : landed.error().text();
+    return result;
   }
   bool gone = false;
   const std::string found = ended ? find_link(move, gone) : "";
@@ -127,15 +140,22 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
   // Who has it open for reading may still say something of it. When all of the run have ended, that is over.
   const auto against = ended ? Lease::Against::writers : Lease::Against::everybody;
   std::optional<Naming> naming;  // while it lands, and until that is said
-  const auto moved = move_home(out.put, out.path, is_synced(move), against, move.arrival, [&] {
-    naming.emplace(area, out.path, patience);
-    return naming->good() && is_link_to(out.path.c_str(), out.put.c_str()) &&
-           change(move, AreaMove::moving, AreaMove::landing);
-  });
+  const Commit commit{.begin =
+                          [&] {
+                            naming.emplace(area, out.path, patience);
+                            return naming->good() && is_link_to(out.path.c_str(), out.put.c_str()) &&
+                                   change(move, AreaMove::moving, AreaMove::landing);
+                          },
+                      .take_back =
+                          [&] {
+                            change(move, AreaMove::landing, AreaMove::moving);
+                            naming.reset();
+                          }};
+  const auto moved = move_home(out.put, out.path, is_synced(move), against, move.arrival, commit);
   const bool done = moved && *moved == Moved::done;
   if (!done && !change(move, AreaMove::moving, AreaMove::there) &&
       !change(move, AreaMove::landing, AreaMove::there)) {
-    return out;  // the program renamed or removed it meanwhile
+    return result;  // the program renamed or removed it meanwhile
   }
   move.arrival.inode = 0;  // what is at the path from now on is none of ours
   out.outcome = Recovered::Outcome::failed;
@@ -151,6 +171,7 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
     end_move(area, move);
   } else if (!moved) {
     out.why = moved.error().text();
+    result.refused = true;
   } else if (*moved == Moved::done) {
     out.outcome = Recovered::Outcome::moved;
     end_move(area, move);
@@ -160,7 +181,10 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
     out.why = "its path is not a link to it";  // yet: the program may be renaming its folder
   } else if (!gone) {
     out.why = found.empty() ? "its folder is not where it was" : "its name is being changed";
-  } else if ((move.flags & AreaMove::linked) == 0 && remove_unused(out.put)) {
+  } else if (naming.emplace(area, out.path, patience);
+             !naming->good() || is_link_to(move.path.data(), out.put.c_str())) {
+    out.why = "its name is being changed";
+  } else if (!is_linked(move) && remove_unused(out.put)) {
     out.outcome = Recovered::Outcome::dropped;
     end_move(area, move);
   } else {
@@ -168,13 +192,33 @@ Recovered bring_one(Area& area, AreaMove& move, bool ended) {
     out.outcome = Recovered::Outcome::stays;
     end_move(area, move);
   }
-  return out;
+  return result;
 }
 
 }  // namespace
 
-std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all) {
-  std::vector<AreaMove*> moves;
+bool Delays::is_due(const AreaMove& move, Clock::time_point now) const {
+  const auto found = all_.find(&move);
+  return found == all_.end() || found->second.generation != move.generation || found->second.until <= now;
+}
+
+void Delays::failed(const AreaMove& move, std::uint32_t generation, Clock::time_point now) {
+  Delay& delay = all_[&move];
+  const bool again = delay.generation == generation;
+  delay.length = again ? std::min(delay.length * 2, longest_delay) : std::chrono::seconds(1);
+  delay.generation = generation;
+  delay.until = now + delay.length;
+}
+
+std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all, Delays* delays) {
+  // By a copy of what they are sorted by: the program goes on changing that.
+  struct Row {
+    std::string path;
+    AreaMove* move = nullptr;
+    std::uint32_t generation = 0;
+  };
+  std::vector<Row> moves;
+  const Delays::Clock::time_point now = Delays::Clock::now();
   if (ended && area.moves_live != 0) {
     const Naming all(area, patience);  // what somebody began who was killed
   }
@@ -185,23 +229,23 @@ std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all) {
     if (ended && (move.state == AreaMove::landing || move.state == AreaMove::moving)) {
       move.state = AreaMove::there;  // whoever was about to is gone
     }
-    if (move.state == AreaMove::there && (ended || (move.flags & AreaMove::closed) != 0)) {
-      moves.push_back(&move);
+    if (move.state == AreaMove::there && (ended || (move.flags & AreaMove::closed) != 0) &&
+        (delays == nullptr || delays->is_due(move, now))) {
+      moves.push_back({.path = move.path.data(), .move = &move, .generation = move.generation});
     }
   }
-  std::sort(moves.begin(), moves.end(), [](const AreaMove* a, const AreaMove* b) {
-    return std::string_view(a->path.data()) < std::string_view(b->path.data());
-  });
-  std::vector<Recovered> done(moves.size());
+  std::sort(moves.begin(), moves.end(), [](const Row& a, const Row& b) { return a.path < b.path; });
+  std::vector<Brought> brought(moves.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < moves.size(); i = next++) {
-      done[i] = bring_one(area, *moves[i], ended);
+      brought[i] = bring_one(area, *moves[i].move, ended);
     }
   };
   // Several at once: the time is that of the storage.
   const bool synced =
-      std::any_of(moves.begin(), moves.end(), [](const AreaMove* move) { return is_synced(*move); });
+      (!moves.empty() && !is_in_memory(folder_of(moves.front().move->data.data()))) ||
+      std::any_of(moves.begin(), moves.end(), [](const Row& row) { return is_synced(*row.move); });
   const std::size_t wanted = std::min(most_helpers, moves.size() / (synced ? enough_synced : enough));
   std::vector<std::jthread> helpers;
   for (std::size_t i = 1; i < wanted; ++i) {
@@ -212,6 +256,13 @@ std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all) {
   }
   work();
   helpers.clear();
+  std::vector<Recovered> done;
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    if (delays != nullptr && brought[i].refused) {
+      delays->failed(*moves[i].move, moves[i].generation, Delays::Clock::now());
+    }
+    done.push_back(std::move(brought[i].told));
+  }
   std::erase_if(done, [&](const Recovered& one) {
     const Recovered::Outcome outcome = one.outcome;
     return outcome == Recovered::Outcome::dropped || (outcome == Recovered::Outcome::moved && !tell_all) ||
@@ -268,11 +319,11 @@ std::vector<Recovered> Mover::combine(When when) {
   return out;
 }
 
-// One that is still open somewhere is tried again.
+// One that is still open somewhere is tried again, and later one that could not be brought home.
 bool Mover::has_work() {
-  const std::span<const AreaMove> moves = area_.all_moves();
-  return std::any_of(moves.begin(), moves.end(), [](const AreaMove& move) {
-    return move.state == AreaMove::there && (move.flags & AreaMove::closed) != 0;
+  const std::span<const AreaMove> moves = area_.moves_live == 0 ? std::span<AreaMove>() : area_.all_moves();
+  return std::any_of(moves.begin(), moves.end(), [&, now = Delays::Clock::now()](const AreaMove& move) {
+    return move.state == AreaMove::there && (move.flags & AreaMove::closed) != 0 && delays_.is_due(move, now);
   });
 }
 
@@ -281,14 +332,14 @@ void Mover::serve() {
   std::unique_lock guard(mutex_);
   while (!stop_) {
     woken_.wait_for(guard, look, [this] { return work_ || stop_; });
-    if (stop_ || (!work_ && !has_pending(area_) && area_.pending_hurry == 0)) {
+    if (stop_ || (!work_ && !has_work() && !has_pending(area_) && area_.pending_hurry == 0)) {
       continue;
     }
     work_ = false;
     guard.unlock();
     area_.moves_told = 0;
     std::vector<Recovered> told = combine(When::runs);
-    std::vector<Recovered> more = bring_home(area_, false, false);
+    std::vector<Recovered> more = bring_home(area_, false, false, &delays_);
     // Where all was removed again, there are still blocks to be freed for who needs one.
     const bool hurry = area_.pending_hurry.exchange(0) != 0;
     if (hurry || has_pending(area_)) {

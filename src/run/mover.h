@@ -2,6 +2,7 @@
 // parts, or in memory alone.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -15,9 +16,28 @@
 
 namespace sluice {
 
+// Files that could not be brought home, because the disk is full for instance: each is copied again later and
+// later. By its row.
+class Delays {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] bool is_due(const AreaMove& move, Clock::time_point now) const;
+  void failed(const AreaMove& move, std::uint32_t generation, Clock::time_point now);
+
+ private:
+  struct Delay {
+    std::uint32_t generation = 0;
+    std::chrono::seconds length{0};
+    Clock::time_point until;
+  };
+  std::map<const AreaMove*, Delay> all_;
+};
+
 // All files of an area that are elsewhere and not in use; `ended` where nobody will close one any more.
-// Those that could not be brought home, and with `tell_all` the others as well.
-std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all);
+// Those that could not be brought home, and with `tell_all` the others as well. With `delays` not those that
+// are to be tried later.
+std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all, Delays* delays = nullptr);
 
 class Mover {
  public:
@@ -52,6 +72,7 @@ class Mover {
   bool work_ = false;
   bool stop_ = false;
   std::map<std::uint32_t, Held> held_;
+  Delays delays_;  // of the thread
   std::vector<Recovered> odd_;
 };
 
