@@ -102,8 +102,9 @@ struct sluice_next {
   int64_t (*act)(const struct sluice_next* next, struct sluice_activity* activity);
 };
 
-/* The kinds of thesis section 4.2: how far a stage must look, whether it changes what the program does, what
- * it remembers, and whether what others see stays as POSIX says. */
+/* Its kinds: how far a stage must look, whether it changes what the program does, what it remembers, and
+ * whether what others see stays as POSIX says. `sluice stages` has beside them what follows in the terms of
+ * section 3.3 of Schmidtke's thesis. */
 struct sluice_stage {
   uint32_t size;    /* of this structure */
   uint32_t version; /* SLUICE_STAGE_VERSION */

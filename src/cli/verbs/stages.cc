@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/verb.h"
@@ -34,6 +36,35 @@ std::vector<Parameter> parameters_of(const sluice_stage& stage) {
   return out;
 }
 
+// How Schmidtke's thesis (section 3.3) classifies a stage, in the words of its table 2.
+struct ThesisClass {
+  std::string_view scope;         // data, meta data, both; none where it modifies neither
+  std::string_view interference;  // with several operations: yes, indirectly following the open, no
+  std::string_view state;         // stateful where it has to know earlier calls or the file
+  std::string_view semantics;     // yes where they change: the program cannot read what it wrote
+};
+
+// From our own classes, but for stages of which they do not tell enough.
+ThesisClass thesis_class(const sluice_stage& stage) {
+  const std::string_view name = stage.name;
+  if (name == "rewrite") {
+    return {"meta data", "indirectly following", "stateless", "no"};
+  }
+  if (name == "smallfiles") {
+    return {"both", "yes", "stateful", "no"};
+  }
+  if (name == "readahead") {
+    return {"none", "no", "stateful", "no"};  // it has to know the pattern
+  }
+  const std::string_view changes = stage.interference;
+  const bool keeps = std::string_view(stage.state) == "buffers";
+  const bool breaks = std::string_view(stage.semantics) == "broken";
+  const bool several = changes == "data" && std::string_view(stage.scope) != "activity";
+  const bool modifies = changes == "data" || changes == "calls" || breaks;
+  return {modifies ? "data" : "none", several ? "yes" : "no", keeps ? "stateful" : "stateless",
+          breaks ? "yes" : "no"};
+}
+
 std::vector<Section> sections() {
   Section out{.title = "STAGES", .rows = {}};
   for (const sluice_stage* stage : stages()) {
@@ -53,6 +84,7 @@ Result<Output> run(const Context& context) {
                {.title = "CHANGES"},
                {.title = "KEEPS", .drop = 3},
                {.title = "POSIX"},
+               {.title = "THESIS", .drop = 5},
                {.title = "PARAMETERS", .drop = 2},
                {.title = "WHAT IT DOES", .shrink = Shrink::end}});
   out.json["stages"] = Json::array();
@@ -70,14 +102,22 @@ Result<Output> run(const Context& context) {
         operations.push_back(operation);
       }
     }
-    table.add({stage->name, stage->scope, stage->interference, stage->state, stage->semantics,
-               shown.empty() ? "-" : join(shown, ","), stage->summary});
+    const ThesisClass thesis = thesis_class(*stage);
+    table.add(
+        {stage->name, stage->scope, stage->interference, stage->state, stage->semantics,
+         fmt::format("{}, {}, {}, {}", thesis.scope, thesis.interference, thesis.state, thesis.semantics),
+         shown.empty() ? "-" : join(shown, ","), stage->summary});
     out.json["stages"].push_back({{"name", stage->name},
                                   {"summary", stage->summary},
                                   {"scope", stage->scope},
                                   {"interference", stage->interference},
                                   {"state", stage->state},
                                   {"semantics", stage->semantics},
+                                  {"thesis",
+                                   {{"scope", thesis.scope},
+                                    {"interference", thesis.interference},
+                                    {"state", thesis.state},
+                                    {"semantics", thesis.semantics}}},
                                   {"aside", stage->aside != 0},
                                   {"operations", std::move(operations)},
                                   {"parameters", std::move(parameters)}});
@@ -96,11 +136,16 @@ extern const Verb verb_stages = {
         "A stage sees the operations of a program on a file and may change, merge, split, absorb or add some "
         "before "
         "it passes them on; `sluice run --stage NAME:PARAMETER=VALUE,...` stacks them.\n\n"
-        "They are classified as in Duwe's thesis: SCOPE is how far a stage must look (activity, file, "
-        "process, job), "
+        "SCOPE is how far a stage must look (activity, file, process, job), "
         "CHANGES what it interferes with (none, timing, data, calls), KEEPS what it remembers (none, "
         "counters, "
         "buffers), POSIX whether others see what they would without it (kept, relaxed, broken).\n\n"
+        "THESIS is how Schmidtke's thesis, section 3.3, classifies them, in the words of its table 2: what "
+        "is "
+        "modified (data, meta data, both, none), whether several operations are interfered with (yes; "
+        "indirectly following the open; no), whether it has to know earlier calls or the file (stateful, "
+        "stateless), and whether the semantics of the file change, so that the program cannot read it (yes, "
+        "no).\n\n"
         "A shared library can be a stage too: include/sluice/stage.h says how, and it is named by a path "
         "with a '/'.",
     .options = {},
