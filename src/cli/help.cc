@@ -17,12 +17,24 @@ constexpr std::string_view what_it_is =
     "intent, "
     "and shows what it predicted beside what came out.";
 
-constexpr std::string_view statuses = "0 done, 1 could not, 2 wrong usage or bad input";
+constexpr std::string_view statuses =
+    "0 done, 1 could not, 2 wrong usage or bad input; verbs that run a command (run, tune, doctor) have that "
+    "of the command, and of their own 125 to 127";
 
-std::string_view statuses_of(const Verb& verb) {
-  return verb.runs_program ? "the command's; 125 Sluice failed, or wrong usage, 126 the command cannot be "
-                             "run, 127 there is none"
-                           : statuses;
+// The last paragraph of a description may say more of it.
+constexpr std::string_view own_statuses = "\n\nExit status: ";
+
+std::string_view description_of(const Verb& verb) {
+  return verb.description.substr(0, verb.description.find(own_statuses));
+}
+
+std::string statuses_of(const Verb& verb) {
+  const std::size_t own = verb.description.find(own_statuses);
+  return std::string(own != std::string_view::npos ? verb.description.substr(own + own_statuses.size())
+                     : verb.runs_program
+                         ? "the command's; 125 Sluice failed, or wrong usage, 126 the command "
+                           "cannot be run, 127 there is none."
+                         : "0 done, 1 could not, 2 wrong usage or bad input.");
 }
 
 // Separated by empty lines.
@@ -154,7 +166,7 @@ std::string group_text(std::string_view group, const Style& style) {
 std::string help_text(const Verb& verb, const Style& style) {
   std::string out = fmt::format("usage: {}\n\n{}.\n\n", synopsis(verb), verb.summary);
   out[out.find("\n\n") + 2] = static_cast<char>(std::toupper(out[out.find("\n\n") + 2]));
-  out += paragraphs(verb.description, page_width);
+  out += paragraphs(description_of(verb), page_width);
   out += style.paint(Colour::bold, "Options") + "\n" + options_help(rows_of(verb), style) + "\n";
   for (const Section& section : sections_of(verb)) {
     out += style.paint(Colour::bold, section.title) + "\n";
@@ -170,7 +182,7 @@ std::string help_text(const Verb& verb, const Style& style) {
     }
     out += "\n";
   }
-  return out + wrap(fmt::format("Exit status: {}.", statuses_of(verb)), page_width, 0);
+  return out + wrap(fmt::format("Exit status: {}", statuses_of(verb)), page_width, 0);
 }
 
 std::string overview_man() {
@@ -209,7 +221,7 @@ std::string verb_man(const Verb& verb) {
   std::string out = man_header(page);
   out += fmt::format(".SH NAME\n{} \\- {}\n", roff(page), roff(verb.summary));
   out += fmt::format(".SH SYNOPSIS\n{}\n", roff(synopsis(verb)));
-  out += ".SH DESCRIPTION\n" + roff_paragraphs(verb.description);
+  out += ".SH DESCRIPTION\n" + roff_paragraphs(description_of(verb));
   std::vector<std::pair<std::string, std::string>> rows;
   for (const Option* row : rows_of(verb)) {
     rows.emplace_back(option_heading(*row), option_text(*row));

@@ -52,7 +52,8 @@ struct Verb {
   std::string_view operands;  // "[INTENT...]", "" = none
   std::size_t least_operands = 0;
   std::size_t most_operands = 0;
-  std::string_view description;  // paragraphs, separated by empty lines
+  std::string_view description;  // paragraphs, separated by empty lines; a last one "Exit status: ..."
+                                 // stands at the end of the page instead of what is said of all
   std::span<const Option* const> options;
   std::span<const Example> examples;
   std::vector<Section> (*sections)() = nullptr;

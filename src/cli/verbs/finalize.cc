@@ -148,8 +148,9 @@ extern const Verb verb_finalize = {
         "is. "
         "Whatever is killed, the data is whole in one place or the other, and the next command finishes "
         "it.\n\n"
-        "Exit status: 1 where something could not be brought home; it is where it was then, or was lost with "
-        "a place that forgets.",
+        "Exit status: 0 done, 1 where something could not be brought home (it is where it was then, or was "
+        "lost "
+        "with a place that forgets), 2 wrong usage or bad input.",
     .options = rows,
     .examples = examples,
     .run = run,

@@ -101,7 +101,9 @@ extern const Verb verb_place = {
         "meanwhile makes the copy begin again. A command that is killed leaves the old or the new state, and "
         "the "
         "next one finishes it.\n\n"
-        "Exit status: 1 where no place can take it, or PATH cannot be placed; nothing was changed then.",
+        "Exit status: 0 done, 1 where no place can take it, or PATH cannot be placed (nothing was changed "
+        "then), "
+        "2 wrong usage or bad input.",
     .options = rows,
     .examples = examples,
     .sections = vocabulary_section,

@@ -100,7 +100,9 @@ extern const Verb verb_recover = {
         "What cannot be recovered, because somebody removed it where it was for instance, is kept and tried "
         "again "
         "by every command, until --give-up says that it is to be forgotten.\n\n"
-        "Exit status: 1 where something could not be written, which is kept then, or is lost.",
+        "Exit status: 0 done, 1 where something could not be written, which is kept then, or is lost, 2 "
+        "wrong "
+        "usage.",
     .options = rows,
     .examples = examples,
     .run = run,

@@ -249,7 +249,7 @@ extern const Verb verb_tune = {
         "terminal or by --yes.\n\n"
         "Exit status: the command's; 125 where Sluice failed, or the command failed under the rules and not "
         "without "
-        "them.",
+        "them, 126 where it cannot be run, 127 where there is none.",
     .options = rows,
     .examples = examples,
     .run = run,
