@@ -45,6 +45,8 @@ void predict(std::vector<FileAccount>& files, const Storage& storage) {
       continue;
     }
     double seconds = 0;
+    double low = 0;
+    double high = 0;
     bool modelled = false;
     bool learned = false;
     for (const Operation operation : {Operation::read, Operation::write}) {
@@ -53,11 +55,19 @@ void predict(std::vector<FileAccount>& files, const Storage& storage) {
         continue;
       }
       const Forecast found = forecast(*place, evidence_of(storage, *place), workload_of(file, operation));
-      seconds += found.throughput.rate > 0 ? static_cast<double>(bytes) / found.throughput.rate : 0;
+      const auto& [rate, slowest, fastest] = found.throughput;
+      const auto taken = [&](double at) {
+        return at > 0 ? static_cast<double>(bytes) / at : rate > 0 ? static_cast<double>(bytes) / rate : 0;
+      };
+      seconds += taken(rate);
+      low += taken(fastest);
+      high += taken(slowest);
       modelled = modelled || (!found.measured && !found.learned);
       learned = learned || found.learned;
     }
     file.predicted = seconds;
+    file.predicted_low = low;
+    file.predicted_high = high;
     file.predicted_by = modelled ? "traits" : learned ? "learned" : "measured";
     file.place = place->name;
   }

@@ -136,10 +136,11 @@ struct Area {
   std::atomic<std::uint32_t> snapshots = 0;  // 1 = files are put back as they were synced
   std::atomic<std::uint32_t> paths_used = 0;
   std::atomic<std::uint32_t> processes = 0;  // that mapped it
-  std::atomic<std::uint64_t> left_out = 0;   // opens of files for which there was no row
   std::atomic<std::uint64_t> unmanaged = 0;  // opens that passed no stage: too many files were open
   std::uint64_t root_device = 0;             // the folder that paths begin at, for the keeper
   std::uint64_t root_inode = 0;
+  // Of each point, files that found no row, all in one.
+  std::array<AreaFile, PointNames::most> others = {};
 
   [[nodiscard]] std::span<const AreaRule> all_rules() const;
   [[nodiscard]] std::span<const PatternToken> tokens_of(const AreaRule& rule) const;

@@ -17,12 +17,12 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t most_shown = 12;  // files in the table
+constexpr std::size_t most_shown = 12;          // files in the table
+constexpr std::size_t width_with_bounds = 120;  // of a terminal on which what is predicted has them
 
 // Counts of one file, of all of its rows.
 struct Sum {
   FileAccount file;
-  std::array<std::array<std::uint64_t, area_size_classes>, 2> sizes = {};
   struct Pattern {
     std::uint64_t sequential = 0;
     std::uint64_t strided = 0;
@@ -40,8 +40,13 @@ void add(Sum& sum, const AreaFile& row) {
   sum.file.opened |= row.opened;
   sum.heard = later(sum.heard, row.heard);
   for (unsigned i = 0; i < SLUICE_OPERATIONS; ++i) {
+    CallSum& calls = sum.file.calls[i];
+    const double seconds = static_cast<double>(row.nanoseconds[i]) / second;
+    calls.calls += row.calls[i];
+    calls.failures += row.failures[i];
+    calls.seconds += seconds;
     sum.file.failures += row.failures[i];
-    sum.file.seconds += static_cast<double>(row.nanoseconds[i]) / second;
+    sum.file.seconds += seconds;
   }
   for (const bool write : {false, true}) {
     const auto operation = write ? SLUICE_WRITE : SLUICE_READ;
@@ -52,7 +57,7 @@ void add(Sum& sum, const AreaFile& row) {
     requests.bytes += traffic.bytes;
     requests.seconds += static_cast<double>(row.nanoseconds[operation]) / second;
     for (std::size_t i = 0; i < area_size_classes; ++i) {
-      sum.sizes[write ? 1 : 0][i] += traffic.sizes[i];
+      requests.sizes[i] += traffic.sizes[i];
     }
     Sum::Pattern& pattern = sum.patterns[write ? 1 : 0];
     pattern.sequential += traffic.sequential;
@@ -61,9 +66,14 @@ void add(Sum& sum, const AreaFile& row) {
   }
 }
 
+// The smallest size of a class.
+std::uint64_t least_of(std::size_t bits) {
+  return bits == 0 ? 0 : std::uint64_t{1} << (bits - 1);
+}
+
 // The lower end of the class in which the median lies: a power of two, as most sizes are.
-std::uint64_t typical_of(const std::array<std::uint64_t, area_size_classes>& sizes,
-                         const Requests& requests) {
+std::uint64_t typical_of(const Requests& requests) {
+  const auto& sizes = requests.sizes;
   std::uint64_t all = 0;
   for (const std::uint64_t count : sizes) {
     all += count;
@@ -73,7 +83,7 @@ std::uint64_t typical_of(const std::array<std::uint64_t, area_size_classes>& siz
     seen += sizes[i];
     if (all > 0 && seen * 2 >= all) {
       // All in one class: their mean is better than its end.
-      return sizes[i] == all ? requests.bytes / all : i == 0 ? 0 : std::uint64_t{1} << (i - 1);
+      return sizes[i] == all ? requests.bytes / all : least_of(i);
     }
   }
   return 0;
@@ -97,18 +107,72 @@ std::string describe(const Requests& requests) {
 }
 
 // What no profile alone says is marked.
-std::string predicted_text(const FileAccount& file) {
-  return !file.predicted                   ? "-"
-         : file.predicted_by == "measured" ? human_duration(*file.predicted)
-                                           : fmt::format("~{}", human_duration(*file.predicted));
+std::string predicted_text(const FileAccount& file, bool bounds) {
+  return !file.predicted ? "-"
+                         : fmt::format("{}{}{}", file.predicted_by == "measured" ? "" : "~",
+                                       human_duration(*file.predicted),
+                                       bounds ? fmt::format(" ({} to {})", human_duration(file.predicted_low),
+                                                            human_duration(file.predicted_high))
+                                              : "");
 }
 
 Json requests_json(const Requests& requests) {
+  Json sizes = Json::array();
+  for (std::size_t i = 0; i < requests.sizes.size(); ++i) {
+    if (requests.sizes[i] > 0) {
+      sizes.push_back({{"from", least_of(i)}, {"calls", requests.sizes[i]}});
+    }
+  }
   return {{"calls", requests.calls},     {"failures", requests.failures}, {"bytes", requests.bytes},
-          {"seconds", requests.seconds}, {"typical", requests.typical},   {"pattern", requests.pattern}};
+          {"seconds", requests.seconds}, {"typical", requests.typical},   {"pattern", requests.pattern},
+          {"sizes", std::move(sizes)}};
+}
+
+std::string_view name_of(std::size_t operation) {
+  return print(static_cast<sluice_operation>(operation));
+}
+
+// Those that there were.
+Json calls_json(const CallsByOperation& all) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (const CallSum& calls = all[i]; calls.calls > 0) {
+      out[std::string(name_of(i))] = {
+          {"calls", calls.calls}, {"failures", calls.failures}, {"seconds", calls.seconds}};
+    }
+  }
+  return out;
+}
+
+bool has_calls(const FileAccount& file) {
+  return std::any_of(file.calls.begin(), file.calls.end(), [](const CallSum& one) { return one.calls > 0; });
+}
+
+CallsByOperation calls_of(const std::vector<FileAccount>& files, const FileAccount& others) {
+  CallsByOperation out = others.calls;
+  for (const FileAccount& file : files) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i].calls += file.calls[i].calls;
+      out[i].failures += file.calls[i].failures;
+      out[i].seconds += file.calls[i].seconds;
+    }
+  }
+  return out;
 }
 
 using Sums = std::map<std::string, Sum, std::less<>>;
+
+// With what follows from the counts.
+FileAccount whole(Sum&& sum) {
+  FileAccount out = std::move(sum.file);
+  out.read.typical = typical_of(out.read);
+  out.write.typical = typical_of(out.write);
+  const auto& [read, write] = sum.patterns;
+  out.read.pattern = pattern_of(read.sequential, read.strided, read.random);
+  out.write.pattern = pattern_of(write.sequential, write.strided, write.random);
+  out.heard = intent_of(sum.heard);
+  return out;
+}
 
 std::vector<FileAccount> files_of(Sums&& sums) {
   std::vector<FileAccount> out;
@@ -118,14 +182,8 @@ std::vector<FileAccount> files_of(Sums&& sums) {
         0) {
       continue;
     }
-    sum.file.path = path;
-    sum.file.read.typical = typical_of(sum.sizes[0], sum.file.read);
-    sum.file.write.typical = typical_of(sum.sizes[1], sum.file.write);
-    const auto& [read, write] = sum.patterns;
-    sum.file.read.pattern = pattern_of(read.sequential, read.strided, read.random);
-    sum.file.write.pattern = pattern_of(write.sequential, write.strided, write.random);
-    sum.file.heard = intent_of(sum.heard);
-    out.push_back(std::move(sum.file));
+    out.push_back(whole(std::move(sum)));
+    out.back().path = path;
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const FileAccount& a, const FileAccount& b) { return a.seconds > b.seconds; });
@@ -221,14 +279,21 @@ Account account_of(Area& area, double seconds) {
       add(sums[row.point][std::string(area.path_of(row))], row);
     }
   }
+  const auto others_at = [&](std::size_t point) {
+    Sum sum;
+    add(sum, area.others[point]);
+    return whole(std::move(sum));
+  };
   std::vector<PointAccount> points;
   for (std::uint32_t i = 1; i < area.count_points.count; ++i) {
-    points.push_back({.name = area.count_points.names[i].data(), .files = files_of(std::move(sums[i]))});
+    points.push_back({.name = area.count_points.names[i].data(),
+                      .files = files_of(std::move(sums[i])),
+                      .others = others_at(i)});
   }
   return {.files = files_of(std::move(sums[0])),
+          .others = others_at(0),
           .points = std::move(points),
           .processes = area.processes,
-          .left_out = area.left_out,
           .unmanaged = area.unmanaged,
           .kept = {.writes = area.kept_writes, .bytes = area.kept_bytes, .flushes = area.kept_flushes},
           .fetched = {.pieces = area.fetches, .bytes = area.fetched_bytes},
@@ -240,7 +305,7 @@ Account account_of(Area& area, double seconds) {
 std::string done_text(const Account& account) {
   const KeptAccount& kept = account.kept;
   std::string out;
-  if (kept.writes > 0) {
+  if (kept.writes > kept.flushes) {
     out += fmt::format("sluice: {} of {} in all {} merged into {}\n", plural(kept.writes, "write"),
                        human_size(kept.bytes), kept.writes == 1 ? "was" : "were", kept.flushes);
   }
@@ -252,7 +317,7 @@ std::string done_text(const Account& account) {
     out += fmt::format("sluice: {} {} made elsewhere at first\n", plural(account.elsewhere, "file"),
                        account.elsewhere == 1 ? "was" : "were");
   }
-  if (const SmallAccount& small = account.small; small.files > 0) {
+  if (const SmallAccount& small = account.small; small.bytes + small.removed > 0) {
     out +=
         fmt::format("sluice: {} of {} in all {} kept in memory at first", plural(small.files, "small file"),
                     human_size(small.bytes), small.files == 1 ? "was" : "were");
@@ -264,17 +329,39 @@ std::string done_text(const Account& account) {
 namespace {
 
 // "1 file, ... read, ... written, ... in I/O".
-std::string sum_text(const std::vector<FileAccount>& files) {
-  std::uint64_t read = 0;
-  std::uint64_t written = 0;
-  double seconds = 0;
+std::string sum_text(const std::vector<FileAccount>& files, const FileAccount& others) {
+  std::uint64_t read = others.read.bytes;
+  std::uint64_t written = others.write.bytes;
+  double seconds = others.seconds;
   for (const FileAccount& file : files) {
     read += file.read.bytes;
     written += file.write.bytes;
     seconds += file.seconds;
   }
-  return fmt::format("{}, {} read, {} written, {} in I/O", plural(files.size(), "file"), human_size(read),
-                     human_size(written), human_duration(seconds));
+  return fmt::format(
+      "{}{}, {} read, {} written, {} in I/O", plural(files.size(), "file"),
+      has_calls(others) ? fmt::format(" and {} of further files", plural(others.opens, "open")) : "",
+      human_size(read), human_size(written), human_duration(seconds));
+}
+
+// What each kind of call took, of all files.
+std::string calls_text(const CallsByOperation& all, const Style& style) {
+  Table table({{.title = "CALL"},
+               {.title = "CALLS", .align = Align::right},
+               {.title = "FAILED", .align = Align::right},
+               {.title = "TIME", .align = Align::right},
+               {.title = "EACH", .align = Align::right}});
+  bool any = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (const CallSum& calls = all[i]; calls.calls > 0) {
+      table.add(
+          {std::string(name_of(i)), std::to_string(calls.calls), std::to_string(calls.failures),
+           human_duration(calls.seconds), human_duration(calls.seconds / static_cast<double>(calls.calls))},
+          calls.failures > 0 ? Colour::yellow : Colour::plain);
+      any = true;
+    }
+  }
+  return any ? "\n" + table.print(style) : "";
 }
 
 // Those that took longest.
@@ -296,10 +383,11 @@ std::string files_text(const std::vector<FileAccount>& files, const Style& style
     columns.push_back({.title = "HEARD", .shrink = Shrink::end, .drop = 3});
   }
   Table table(std::move(columns));
+  const bool bounds = style.width == 0 || style.width >= width_with_bounds;
   for (std::size_t i = 0; i < shown; ++i) {
     const FileAccount& file = files[i];
     std::vector<std::string> cells = {
-        escape(file.path),    human_duration(file.seconds), predicted_text(file),         describe(file.read),
+        escape(file.path),    human_duration(file.seconds), predicted_text(file, bounds), describe(file.read),
         describe(file.write), std::to_string(file.syncs),   std::to_string(file.failures)};
     if (heard) {
       cells.push_back(file.heard.empty() ? "-" : file.heard);
@@ -313,18 +401,16 @@ std::string files_text(const std::vector<FileAccount>& files, const Style& style
 }  // namespace
 
 std::string account_text(const Account& account, const Style& style) {
-  std::string out = fmt::format("sluice: {} of {} ({})\n", sum_text(account.files),
+  std::string out = fmt::format("sluice: {} of {} ({})\n", sum_text(account.files, account.others),
                                 human_duration(account.seconds), plural(account.processes, "process"));
-  if (account.left_out > 0) {
-    out += fmt::format("sluice: {} not counted: too many files\n", plural(account.left_out, "open"));
-  }
   if (account.unmanaged > 0) {
     out += fmt::format("sluice: {} passed no stage: too many files were open at once\n",
                        plural(account.unmanaged, "open"));
   }
   out += files_text(account.files, style);
+  out += calls_text(calls_of(account.files, account.others), style);
   for (const PointAccount& point : account.points) {
-    out += fmt::format("sluice: at {}: {}\n", escape(point.name), sum_text(point.files));
+    out += fmt::format("sluice: at {}: {}\n", escape(point.name), sum_text(point.files, point.others));
     out += files_text(point.files, style);
   }
   const auto any_by = [&](std::string_view source) {
@@ -341,20 +427,31 @@ std::string account_text(const Account& account, const Style& style) {
 
 namespace {
 
-Json files_json(const std::vector<FileAccount>& files) {
-  Json out = Json::array();
+Json file_json(const FileAccount& file) {
+  const auto bound = [&](double seconds) { return file.predicted ? Json(seconds) : Json(); };
+  return {{"path", file.path},
+          {"opens", file.opens},
+          {"calls", calls_json(file.calls)},
+          {"read", requests_json(file.read)},
+          {"write", requests_json(file.write)},
+          {"syncs", file.syncs},
+          {"failures", file.failures},
+          {"predicted", bound(file.predicted.value_or(0))},
+          {"predicted_low", bound(file.predicted_low)},
+          {"predicted_high", bound(file.predicted_high)},
+          {"predicted_by", file.predicted_by},
+          {"place", file.place},
+          {"seconds", file.seconds},
+          {"heard", file.heard}};
+}
+
+// What was counted at one point.
+Json counted_json(const std::vector<FileAccount>& files, const FileAccount& others) {
+  Json out = {{"files", Json::array()},
+              {"calls", calls_json(calls_of(files, others))},
+              {"others", has_calls(others) ? file_json(others) : Json()}};
   for (const FileAccount& file : files) {
-    out.push_back({{"path", file.path},
-                   {"opens", file.opens},
-                   {"read", requests_json(file.read)},
-                   {"write", requests_json(file.write)},
-                   {"syncs", file.syncs},
-                   {"failures", file.failures},
-                   {"predicted", file.predicted ? Json(*file.predicted) : Json()},
-                   {"predicted_by", file.predicted_by},
-                   {"place", file.place},
-                   {"seconds", file.seconds},
-                   {"heard", file.heard}});
+    out["files"].push_back(file_json(file));
   }
   return out;
 }
@@ -362,23 +459,23 @@ Json files_json(const std::vector<FileAccount>& files) {
 }  // namespace
 
 Json account_json(const Account& account) {
-  Json points = Json::array();
+  Json out = counted_json(account.files, account.others);
+  out["points"] = Json::array();
   for (const PointAccount& point : account.points) {
-    points.push_back({{"point", point.name}, {"files", files_json(point.files)}});
+    Json one = counted_json(point.files, point.others);
+    one["point"] = point.name;
+    out["points"].push_back(std::move(one));
   }
-  return {
-      {"files", files_json(account.files)},
-      {"points", std::move(points)},
-      {"processes", account.processes},
-      {"left_out", account.left_out},
-      {"unmanaged", account.unmanaged},
-      {"kept",
-       {{"writes", account.kept.writes}, {"bytes", account.kept.bytes}, {"flushes", account.kept.flushes}}},
-      {"fetched", {{"pieces", account.fetched.pieces}, {"bytes", account.fetched.bytes}}},
-      {"elsewhere", account.elsewhere},
-      {"small",
-       {{"files", account.small.files}, {"bytes", account.small.bytes}, {"removed", account.small.removed}}},
-      {"seconds", account.seconds}};
+  out["processes"] = account.processes;
+  out["unmanaged"] = account.unmanaged;
+  out["kept"] = {
+      {"writes", account.kept.writes}, {"bytes", account.kept.bytes}, {"flushes", account.kept.flushes}};
+  out["fetched"] = {{"pieces", account.fetched.pieces}, {"bytes", account.fetched.bytes}};
+  out["elsewhere"] = account.elsewhere;
+  out["small"] = {
+      {"files", account.small.files}, {"bytes", account.small.bytes}, {"removed", account.small.removed}};
+  out["seconds"] = account.seconds;
+  return out;
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 // What a run did, from what was counted.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,14 @@
 
 namespace sluice {
 
+// Of one operation.
+struct CallSum {
+  std::uint64_t calls = 0;
+  std::uint64_t failures = 0;
+  double seconds = 0;
+};
+using CallsByOperation = std::array<CallSum, SLUICE_OPERATIONS>;
+
 struct Requests {
   std::uint64_t calls = 0;
   std::uint64_t failures = 0;
@@ -19,10 +28,12 @@ struct Requests {
   double seconds = 0;
   std::uint64_t typical = 0;  // bytes of a request, the median by calls
   std::string pattern;        // sequential, strided, random, mixed; "" where there were none
+  std::array<std::uint64_t, area_size_classes> sizes = {};  // how many have so many bits in their size
 };
 
 struct FileAccount {
   std::string path;
+  CallsByOperation calls = {};
   std::uint64_t opens = 0;
   Requests read;
   Requests write;
@@ -32,9 +43,11 @@ struct FileAccount {
   std::uint64_t failures = 0;       // of anything
   double seconds = 0;               // in all of its calls
   std::optional<double> predicted;  // what its reads and writes should take, in seconds
-  std::string predicted_by;         // measured, traits, or learned: either of them, corrected by other runs
-  std::string place;                // that is for; "" where it is not known
-  std::string heard;                // the intent that hints to the kernel mean; "" where there were none
+  double predicted_low = 0;         // and its bounds
+  double predicted_high = 0;
+  std::string predicted_by;  // measured, traits, or learned: either of them, corrected by other runs
+  std::string place;         // that is for; "" where it is not known
+  std::string heard;         // the intent that hints to the kernel mean; "" where there were none
 };
 
 // What stages kept back and how it was written.
@@ -61,13 +74,14 @@ struct SmallAccount {
 struct PointAccount {
   std::string name;
   std::vector<FileAccount> files;  // the longest first
+  FileAccount others;              // those beyond as many as there are rows, together, without a path
 };
 
 struct Account {
   std::vector<FileAccount> files;    // where the first `stats` stands; the longest first
-  std::vector<PointAccount> points;  // where others do
+  FileAccount others;                // as a point has them
+  std::vector<PointAccount> points;  // where further ones do
   std::uint64_t processes = 0;
-  std::uint64_t left_out = 0;   // opens for which there was no room to count them
   std::uint64_t unmanaged = 0;  // opens that passed no stage
   KeptAccount kept;
   FetchedAccount fetched;
@@ -81,7 +95,7 @@ Account account_of(Area& area, double seconds);
 Result<Account> account_of(TraceReader& trace, std::uint8_t point);
 // What stages did with the program's I/O, a line each; "" where nothing was.
 std::string done_text(const Account& account);
-// A line, and the files that took longest below it.
+// A line, the files that took longest below it, and what calls there were.
 std::string account_text(const Account& account, const Style& style);
 Json account_json(const Account& account);
 

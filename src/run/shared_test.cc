@@ -78,6 +78,41 @@ TEST(Account, SumsUpRowsOfOneFileAndNamesThePattern) {
   EXPECT_NE(text.find("10 x 4.00 KiB random"), std::string::npos) << text;
 }
 
+TEST(Account, FilesWithoutARowAreCountedTogether) {
+  const auto shared = SharedArea::make({rule("/**", {"stats", "stats:point=below"})});
+  ASSERT_TRUE(shared);
+  Area& area = shared->area();
+  AreaFile& row = *area.file("/a");
+  row.calls[SLUICE_WRITE] = 1;
+  row.traffic[1].bytes = 1024;
+  AreaFile& others = area.others[0];
+  others.calls[SLUICE_OPEN] = 7;
+  others.calls[SLUICE_WRITE] = 9;
+  others.traffic[1].bytes = 3072;
+  const Account account = account_of(area, 1);
+  ASSERT_EQ(account.files.size(), 1U);
+  EXPECT_EQ(account.others.opens, 7U);
+  EXPECT_EQ(account.points.at(0).others.opens, 0U);
+  const Json json = account_json(account);
+  EXPECT_EQ(json["calls"]["write"]["calls"], 10);
+  EXPECT_EQ(json["others"]["write"]["bytes"], 3072);
+  EXPECT_TRUE(json["points"][0]["others"].is_null());
+  const std::string text = account_text(account, {});
+  EXPECT_NE(text.find("1 file and 7 opens of further files, 0 B read, 4.00 KiB written"), std::string::npos)
+      << text;
+}
+
+TEST(Account, SaysNothingOfWhatGainedNothing) {
+  Account account;
+  account.kept = {.writes = 24, .bytes = 240, .flushes = 24};
+  account.small = {.files = 4, .bytes = 0, .removed = 0};
+  EXPECT_EQ(done_text(account), "");
+  account.kept.flushes = 2;
+  account.small.removed = 4;
+  EXPECT_NE(done_text(account).find("24 writes of 240 B in all were merged into 2"), std::string::npos);
+  EXPECT_NE(done_text(account).find("4 small files"), std::string::npos);
+}
+
 // Every word that can be heard is one of the vocabulary, and they are in the order in which it prints them.
 TEST(Account, WhatWasHeardIsAnIntent) {
   const auto shared = SharedArea::make({rule("/**", {"stats"})});

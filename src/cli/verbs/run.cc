@@ -18,6 +18,7 @@
 #include "cli/run_placed.h"
 #include "cli/run_plan.h"
 #include "cli/verb.h"
+#include "pipeline/stack.h"
 #include "run/account.h"
 #include "run/keeper.h"
 #include "run/launch.h"
@@ -36,7 +37,7 @@ constexpr Option option_stage = {
     .help =
         "a stage that the files pass, as NAME or NAME:PARAMETER=VALUE,...; "
         "several in the order of the I/O, the "
-        "first nearest to the program; `stats` where none is given, and above those of the rules",
+        "first nearest to the program. `stats` stands above them where none of them is it, for the account",
     .repeatable = true};
 constexpr Option option_files = {.name = "files",
                                  .letter = 'f',
@@ -133,9 +134,33 @@ Error clash(const StagePlan& planned, Error why) {
                    "[\"stats\"]");
 }
 
+bool has_stage(const std::vector<std::string>& stages, std::string_view name) {
+  return std::any_of(stages.begin(), stages.end(),
+                     [&](const std::string& spec) { return spec.substr(0, spec.find(':')) == name; });
+}
+
+// Whether, and where, `stats` is to stand above a stack, so that the account says what the program did.
+struct Counting {
+  bool wanted = true;  // not where nobody gets the account: it costs more than a write that is kept back
+  bool placed = true;  // by --stage there are stages, and who named a `stats` has it where he wants it
+  std::size_t room = most_stages;
+
+  [[nodiscard]] std::vector<std::string> above(std::vector<std::string> stages) const {
+    const bool counted = placed ? has_stage(stages, "stats")
+                                : std::any_of(stages.begin(), stages.end(), [](const std::string& spec) {
+                                    return has_stage({spec}, "stats") && point_of(spec) == default_point;
+                                  });
+    if ((wanted || stages.empty()) && !counted && stages.size() < room) {
+      stages.insert(stages.begin(), "stats");
+    }
+    return stages;
+  }
+};
+
 // What the rules and the plan say of stages, the strongest rule first, below those that all files pass.
 Result<std::vector<Stacked>> stacks_of_rules(const Rules& rules, const RunPlan& plan,
-                                             const std::vector<std::string>& above) {
+                                             const std::vector<std::string>& above,
+                                             const Counting& counting) {
   std::vector<Stacked> out;
   for (const Rule* rule : rules.by_strength()) {
     const StagePlan* planned = plan.of(*rule);
@@ -152,7 +177,7 @@ Result<std::vector<Stacked>> stacks_of_rules(const Rules& rules, const RunPlan& 
       Error error = std::move(checked).error();
       return (planned == nullptr ? std::move(error) : clash(*planned, std::move(error))).within(rule->origin);
     }
-    out.push_back({.files = rule->glob, .stages = std::move(stages)});
+    out.push_back({.files = rule->glob, .stages = counting.above(std::move(stages))});
   }
   return out;
 }
@@ -172,11 +197,15 @@ Result<std::vector<std::string>> trace_points(const Options& options, std::vecto
                      "leave one of them out");
   }
   for (Stacked& rule : rules) {
-    const auto is_trace = [&](const std::string& spec) { return spec.substr(0, spec.find(':')) == stage; };
-    if (traced && std::none_of(rule.stages.begin(), rule.stages.end(), is_trace)) {
+    const bool named = has_stage(rule.stages, stage);
+    if (traced && !named) {
       rule.stages.insert(rule.stages.begin(), std::string(stage));
     }
-    if (!traced && std::any_of(rule.stages.begin(), rule.stages.end(), is_trace)) {
+    if (rule.stages.size() > most_stages) {
+      return bad_input(fmt::format("too many stages: with {} there may be {}", stage, most_stages),
+                       "leave some out");
+    }
+    if (!traced && named) {
       return bad_input("stage trace records calls, and there is no file for them", "give --trace FILE");
     }
   }
@@ -247,12 +276,15 @@ Result<Output> run_natively(const Context& context, const std::vector<Stacked>& 
 }
 
 Result<Output> run(const Context& context) {
-  std::vector<std::string> stages = texts(context.options, "stage");
-  if (stages.empty()) {
-    stages.emplace_back("stats");
-  }
-  make_whole(stages);
-  SLUICE_CHECK(check_stages(stages));
+  std::vector<std::string> named = texts(context.options, "stage");
+  make_whole(named);
+  SLUICE_CHECK(check_stages(named));
+  const bool quiet = context.options.flag("quiet");
+  const bool wants_account = !quiet || !context.options.text("json").empty();
+  const Counting counting{.wanted = wants_account,
+                          .placed = !named.empty(),
+                          .room = most_stages - (context.options.given("trace") ? 1 : 0)};
+  const std::vector<std::string> stages = counting.above(named);
   Rules given;
   for (const std::string& file : texts(context.options, "rules")) {
     SLUICE_CHECK(given.load(file));
@@ -260,7 +292,7 @@ Result<Output> run(const Context& context) {
   SLUICE_CHECK(check_rules(context.options, given));
   SLUICE_CHECK(check_constraints(context, given));
   const RunPlan plan = context.options.flag("plan") ? plan_run(context, given) : RunPlan();
-  SLUICE_TRY(std::vector<Stacked> rules, stacks_of_rules(given, plan, stages));
+  SLUICE_TRY(std::vector<Stacked> rules, stacks_of_rules(given, plan, named, counting));
   std::vector<std::string> globs = texts(context.options, "files");
   if (globs.empty() && rules.empty()) {
     globs.emplace_back("/**");
@@ -351,20 +383,25 @@ Result<Output> run(const Context& context) {
     return not_started(ended.error());
   }
   Account account = account_of(shared.area(), ended->seconds);
-  if (!account.files.empty() && (json_to || !context.options.flag("quiet"))) {
+  if (!account.files.empty() && wants_account) {
     const auto storage = survey_for_run(context);
     if (storage) {
       predict(account, *storage);
       remember_run(context, account, rules, *storage, ended->fetched);
     }
   }
-  if (!context.options.flag("quiet")) {
-    const bool counted = std::any_of(rules.begin(), rules.end(), [](const Stacked& rule) {
-      return std::any_of(rule.stages.begin(), rule.stages.end(),
-                         [](std::string_view stage) { return stage.substr(0, stage.find(':')) == "stats"; });
-    });
+  if (!quiet) {
+    const auto any_has = [&](std::string_view stage) {
+      return std::any_of(rules.begin(), rules.end(),
+                         [&](const Stacked& rule) { return has_stage(rule.stages, stage); });
+    };
     std::string text = done_text(account);
-    if (counted) {
+    const bool wrote = std::any_of(account.files.begin(), account.files.end(),
+                                   [](const FileAccount& file) { return file.write.calls > 0; });
+    if (any_has("writeback") && account.kept.writes == 0 && wrote) {
+      text += "sluice: writeback kept nothing back; docs/run.md, Writeback, lists what it leaves alone\n";
+    }
+    if (any_has("stats")) {
       text = account_text(account, style_of(STDERR_FILENO, ColourChoice::automatic)) + text;
     } else if (text.empty()) {
       text = fmt::format("sluice: it took {}; --stage stats would tell what it did\n",
@@ -414,7 +451,10 @@ extern const Verb verb_run = {
         "account goes to standard error: what was read and written, how large, in what pattern and how long "
         "it "
         "took.\n\n"
-        "Without --stage it is `stats`, which changes nothing. With --rules, files pass the stages of the "
+        "Without --stage it is `stats`, which changes nothing, and which stands above other stages, too, "
+        "where "
+        "none of them is `stats` and the account is wanted: --quiet without --json does without. With "
+        "--rules, files pass the stages of the "
         "strongest rule "
         "that names them and has some, below those of --stage; --files adds others, which pass those of "
         "--stage alone. With --plan, a rule that has an intent and no stages counts as one that names those "

@@ -25,7 +25,7 @@ struct Seen {
 // Where in the stack it stands: a number of the run's.
 std::array<std::uint32_t, PointNames::most> points;
 
-// The state of a file for which there is no row any more.
+// The state of a file where nothing can be counted: there is no area.
 char no_row = 0;
 
 // Files that find none are counted in their row, without a pattern.
@@ -77,22 +77,26 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
   return 0;
 }
 
-// The row of a file where the stage stands; null where there is none.
-AreaFile* find_row(void* stage_state, const char* path) {
+// The row of a file where the stage stands, or that of all for which there is none; null without an area.
+AreaFile* find_row(void* stage_state, const char* path, bool& own) {
   Area* area = this_area();
-  return area == nullptr ? nullptr : area->file(path, *static_cast<const std::uint32_t*>(stage_state));
+  if (area == nullptr) {
+    return nullptr;
+  }
+  const std::uint32_t point = *static_cast<const std::uint32_t*>(stage_state);
+  AreaFile* row = area->file(path, point);
+  own = row != nullptr;
+  return own ? row : &area->others[point];
 }
 
 void* begin_file(void* stage_state, const char* path) {
-  Area* area = this_area();
-  AreaFile* row = find_row(stage_state, path);
+  bool own = false;
+  AreaFile* row = find_row(stage_state, path, own);
   if (row == nullptr) {
-    if (area != nullptr) {
-      area->left_out.fetch_add(1, relaxed);
-    }
     return &no_row;
   }
-  Seen* seen = pool.take();
+  // Of many files in one row there is no pattern.
+  Seen* seen = own ? pool.take() : nullptr;
   if (seen == nullptr) {
     return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(row) | 1);
   }
@@ -137,7 +141,9 @@ std::int64_t act(void* stage_state, void** file_state, sluice_activity* activity
   Seen* seen = nullptr;
   AreaFile* row = row_of(*file_state, seen);
   // An open that failed has no file, but a row.
-  row = row == nullptr && activity->operation == SLUICE_OPEN ? find_row(stage_state, activity->path) : row;
+  bool own = false;
+  row =
+      row == nullptr && activity->operation == SLUICE_OPEN ? find_row(stage_state, activity->path, own) : row;
   if (row == nullptr) {
     return result;
   }
