@@ -1,6 +1,7 @@
 #include "pipeline/buffers.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -14,6 +15,9 @@
 
 // Bare system calls: in a program these are calls of Sluice's, which pass no stage.
 namespace sluice {
+
+thread_local constinit HeldBuffers held_buffers;
+
 namespace {
 
 // A line of /proc/locks where the kernel has somebody wait until a lease is given back:
@@ -31,7 +35,65 @@ bool is_breaking(const char* line, const Buffer& buffer) {
          (makedev(major, minor) == buffer.device || process == static_cast<unsigned long>(buffer.process));
 }
 
+// Whether what is on the stack there is gone when it reaches down to `to` alone. Addresses tell that on one
+// stack alone: a handler may have another.
+bool is_gone(std::uintptr_t frame, std::uintptr_t to) {
+  stack_t other{};
+  const bool known = syscall(SYS_sigaltstack, nullptr, &other) == 0 && (other.ss_flags & SS_DISABLE) == 0;
+  const auto is_there = [&](std::uintptr_t at) {
+    return known && at - reinterpret_cast<std::uintptr_t>(other.ss_sp) < other.ss_size;
+  };
+  return is_there(frame) == is_there(to) ? to >= frame : is_there(frame);
+}
+
+// The one further out with the same buffer, whose lock it is; the number of them where there is none.
+std::size_t outer_of(std::size_t depth) {
+  HeldBuffers& held = held_buffers;
+  std::size_t out = depth;
+  while (out > 0 && held.at(out - 1).buffer != held.at(depth).buffer) {
+    --out;
+  }
+  return out == 0 ? held.count : out - 1;
+}
+
+// REQUIRES: this thread has the lock.
+void take_back(HeldBuffer& call) {
+  std::int64_t taken = call.taken;
+  if (taken >= 0) {
+    call.buffer->position.compare_exchange_strong(taken, call.at, std::memory_order_relaxed);
+  }
+  call.taken = -1;
+}
+
 }  // namespace
+
+void leave_buffers(std::uintptr_t to) {
+  HeldBuffers& held = held_buffers;
+  const auto self = static_cast<std::uint32_t>(this_thread());
+  while (held.count > 0 && is_gone(held.at(held.count - 1).frame, to)) {
+    const std::size_t depth = held.count - 1;
+    HeldBuffer& call = held.at(depth);
+    if (call.buffer != nullptr && call.buffer->lock.load(std::memory_order_relaxed) == self) {
+      take_back(call);
+      if (outer_of(depth) == held.count) {
+        unlock_buffer(*call.buffer);
+      }
+    }
+    held.count = depth;
+  }
+}
+
+Locked BufferHold::take_over(std::size_t depth) {
+  HeldBuffers& held = held_buffers;
+  const std::size_t outer = outer_of(depth);
+  if (outer != held.count) {
+    if (depth >= held.all.size() || !is_gone(held.at(outer).frame, held.at(depth).frame)) {
+      return Locked::already;
+    }
+    take_back(held.at(outer));
+  }
+  return Locked::yes;
+}
 
 bool is_alive(const Buffer& buffer) {
   return buffer.process != 0 && process_start(buffer.process) == buffer.started;

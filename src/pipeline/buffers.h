@@ -41,9 +41,8 @@ struct alignas(64) Buffer {
   std::uint64_t base = 0;                     // where they belong
   std::uint64_t end = 0;                      // so far they may reach
   std::atomic<std::int64_t> position =
-      -1;                                 // of the open file; below 0 = the kernel's is right, and a handler
-                                          // that has moved that in the middle of something makes it less
-  std::atomic<std::uintptr_t> frame = 0;  // where on its stack the thread took the lock; 0 = not said yet
+      -1;  // of the open file; below 0 = the kernel's is right, and a handler
+           // that has moved that in the middle of something makes it less
 
   std::uint32_t wait = 0;             // so many small writes before it is tried again
   std::uint32_t poor = 0;             // times in a row that it was not worth it
@@ -117,9 +116,74 @@ inline Locked lock_buffer(Buffer& buffer, pid_t thread, int patience = 0) {
   return take_lock(buffer.lock, thread, patience);
 }
 inline void unlock_buffer(Buffer& buffer) {
-  buffer.frame.store(0, std::memory_order_relaxed);
   give_lock_back(buffer.lock);
 }
+
+// What a call of this thread on a buffer would leave behind where a signal's handler jumps out of it.
+struct HeldBuffer {
+  Buffer* buffer = nullptr;
+  std::uintptr_t frame = 0;  // where on its stack the thread is
+  std::int64_t at = 0;       // so far the call has got
+  std::int64_t taken = -1;   // where the position is already; -1 = where it was
+};
+// Each in a handler that interrupted the one before.
+struct HeldBuffers {
+  std::array<HeldBuffer, 8> all = {};
+  std::size_t count = 0;
+
+  [[nodiscard]] HeldBuffer& at(std::size_t depth) { return all[depth % all.size()]; }
+};
+__attribute__((tls_model("initial-exec"))) extern thread_local constinit HeldBuffers held_buffers;
+// Of calls that are gone when the stack reaches down to `to` alone: their locks are given back, and the
+// position is where their bytes end.
+void leave_buffers(std::uintptr_t to);
+
+// The lock of a buffer while this lives; `already` in a handler that interrupted the call that has it.
+class BufferHold {
+ public:
+  [[gnu::always_inline]] explicit BufferHold(Buffer& buffer)
+      : buffer_(buffer), depth_(held_buffers.count), own(place(depth_)) {
+    // A handler that comes in between has the next one.
+    held_buffers.count = depth_ + 1;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    own.frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    own.buffer = &buffer;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    locked = lock_buffer(buffer, this_thread());
+    if (locked == Locked::already) [[unlikely]] {
+      locked = take_over(depth_);
+    }
+  }
+  BufferHold(const BufferHold&) = delete;
+  BufferHold& operator=(const BufferHold&) = delete;
+  [[gnu::always_inline]] ~BufferHold() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    own.taken = -1;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (locked == Locked::yes) [[likely]] {
+      unlock_buffer(buffer_);
+    }
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    held_buffers.count = depth_;
+  }
+
+ private:
+  // Whether the call of this thread that has the lock is gone without a word.
+  static Locked take_over(std::size_t depth);
+  // Hidden from the compiler, which would look for it anew at each use.
+  [[gnu::always_inline]] static HeldBuffer& place(std::size_t depth) {
+    HeldBuffer* out = &held_buffers.at(depth);
+    asm("" : "+r"(out));
+    return *out;
+  }
+
+  Buffer& buffer_;
+  std::size_t depth_;
+
+ public:
+  HeldBuffer& own;
+  Locked locked = Locked::no;
+};
 
 bool is_alive(const Buffer& buffer);
 FileStamp stamp_of(int fd, bool& good);

@@ -34,6 +34,21 @@ constexpr int answer_tenths = 10;                           // of a second: so l
 constexpr int leave_tenths = 100;
 constexpr std::int64_t tick = 10000000;  // nanoseconds in which a file system may not tell two writes apart
 
+// No handler while this lives: nobody jumps out of what has to be done as a whole, lease and keeper.
+class Unsignalled {
+ public:
+  Unsignalled() {
+    const std::uint64_t all = ~std::uint64_t{0};
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
+  }
+  Unsignalled(const Unsignalled&) = delete;
+  Unsignalled& operator=(const Unsignalled&) = delete;
+  ~Unsignalled() { syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
+
+ private:
+  std::uint64_t before_ = 0;
+};
+
 int control(int fd, int command, long argument) {
   return static_cast<int>(syscall(SYS_fcntl, fd, command, argument));
 }
@@ -205,6 +220,7 @@ bool is_held(const Area& area, Buffer& buffer, const KeeperMessage& message, int
 }  // namespace
 
 bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
+  const Unsignalled whole;
   struct stat found {};
   // The keeper does not act for another user.
   if (area.over != 0 || this_process().started == 0 ||
@@ -218,8 +234,9 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
     buffer.retired = false;  // there may be one later
     return false;
   }
-  buffer.block.store(block);
+  // Whoever is killed in between leaves one too many, not less than none.
   area.keeping.fetch_add(1, std::memory_order_relaxed);
+  buffer.block.store(block);
   buffer.level = settings.level;
   buffer.process = this_process().id;
   buffer.started = this_process().started;
@@ -328,10 +345,7 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
     buffer.length.store(0, std::memory_order_release);
   }
   buffer.began.store(0, std::memory_order_relaxed);
-  if (error != 0) {
-    return error;
-  }
-  return 0;
+  return error;
 }
 
 void hand_position_back(Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
@@ -350,6 +364,7 @@ void hand_position_back(Buffer& buffer, const sluice_activity& about, const slui
 }
 
 void disengage(Area& area, Buffer& buffer, int fd) {
+  const Unsignalled whole;
   if (buffer.leased && fd >= 0) {
     give_lease_back(fd);
   }

@@ -2,8 +2,6 @@
 // back is in memory that outlives the program, and goes into the file when anybody else would see that it is
 // missing (pipeline/buffers.h, docs/promises.md).
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,37 +58,6 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
   return 0;
 }
 
-// Where on the stack this thread took a lock last, or is about to.
-__attribute__((tls_model("initial-exec"))) thread_local constinit std::uintptr_t locked_frame = 0;
-
-// Whether the call that has a lock of this thread is gone, because a handler jumped out of it. Addresses tell
-// that on one stack alone: a handler may have another.
-bool is_gone(std::uintptr_t holder, std::uintptr_t frame) {
-  stack_t other{};
-  const bool known = syscall(SYS_sigaltstack, nullptr, &other) == 0 && (other.ss_flags & SS_DISABLE) == 0;
-  const auto is_there = [&](std::uintptr_t at) {
-    return known && at - reinterpret_cast<std::uintptr_t>(other.ss_sp) < other.ss_size;
-  };
-  return is_there(holder) == is_there(frame) ? frame >= holder : is_there(holder);
-}
-
-// `already` in a signal's handler that interrupted the call that has it.
-[[gnu::always_inline]] inline Locked lock_here(Buffer& buffer) {
-  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const std::uintptr_t before = locked_frame;
-  locked_frame = frame;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (lock_buffer(buffer, this_thread()) == Locked::already) [[unlikely]] {
-    const std::uintptr_t holder = buffer.frame.load(relaxed);
-    if (!is_gone(holder != 0 ? holder : before, frame)) {
-      locked_frame = before;
-      return Locked::already;
-    }
-  }
-  buffer.frame.store(frame, relaxed);
-  return Locked::yes;
-}
-
 // For what only a handler of this thread can change meanwhile: without a lock on the bus.
 bool replace(std::atomic<std::int64_t>& value, std::int64_t expected, std::int64_t wanted) {
 #ifdef __x86_64__
@@ -103,6 +70,16 @@ bool replace(std::atomic<std::int64_t>& value, std::int64_t expected, std::int64
 #else
   return value.compare_exchange_strong(expected, wanted, relaxed);
 #endif
+}
+
+// Moves the position before the bytes are there; where somebody jumps out of the call it is moved back.
+[[gnu::always_inline]] inline bool take_place(HeldBuffer& own, Buffer& buffer, std::int64_t at,
+                                              std::int64_t taken) {
+  own.at = at;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  own.taken = taken;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return replace(buffer.position, at, taken);
 }
 
 // A buffer and its generation in the space of a pointer; null = nothing is ever kept back of this file.
@@ -128,6 +105,7 @@ struct Call {
   const Settings& settings;
   sluice_activity& activity;
   const sluice_next* next;
+  HeldBuffer& own;
 
   [[nodiscard]] std::int64_t pass() const { return next->act(next, &activity); }
   [[nodiscard]] std::int64_t fail(int number) const { return sluice::fail(activity, number); }
@@ -154,7 +132,7 @@ struct Call {
   // Takes the place from there to the end of the call: a handler that comes after it goes on behind. False
   // where one came before.
   [[nodiscard]] bool take_place(std::int64_t at) const {
-    return replace(buffer.position, at, at + static_cast<std::int64_t>(activity.length));
+    return writeback::take_place(own, buffer, at, at + static_cast<std::int64_t>(activity.length));
   }
   // Passes it on where the file's position is ours: with an offset, and moves it.
   [[nodiscard]] std::int64_t pass_at_position() const {
@@ -168,11 +146,16 @@ struct Call {
     activity.offset = at;
     const std::int64_t result = pass();
     activity.offset = SLUICE_AT_POSITION;
-    moved_to(at + static_cast<std::int64_t>(activity.length), at + std::max<std::int64_t>(result, 0));
+    moved_to(at, result);
     return result;
   }
-  // The position that was taken is not reached, unless somebody has gone on from it.
-  void moved_to(std::int64_t taken, std::int64_t reached) const { replace(buffer.position, taken, reached); }
+  // So many bytes from there are done. Where the position that was taken is not reached by them it is moved
+  // back, unless somebody has gone on from it.
+  void moved_to(std::int64_t at, std::int64_t result) const {
+    own.at = at + std::max<std::int64_t>(result, 0);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    replace(buffer.position, at + static_cast<std::int64_t>(activity.length), own.at);
+  }
 };
 
 // Puts bytes where they belong, as far as the extent reaches; how many.
@@ -211,8 +194,7 @@ std::int64_t claim(const Call& call) {
 // Fewer bytes than it wanted were taken: the position is where they end.
 std::int64_t end_write(const Call& call, std::int64_t at, std::int64_t result) {
   if (call.here()) {
-    call.moved_to(at + static_cast<std::int64_t>(call.activity.length),
-                  at + std::max<std::int64_t>(result, 0));
+    call.moved_to(at, result);
   }
   return result;
 }
@@ -264,6 +246,7 @@ std::int64_t write_slowly(const Call& call, std::int64_t at) {
       error = fills ? call.flush() : 0;
       if (error == 0) {
         done += part;
+        call.own.at = offset + static_cast<std::int64_t>(part);
         continue;
       }
       buffer.length.store(before, std::memory_order_release);
@@ -279,8 +262,11 @@ std::int64_t write_slowly(const Call& call, std::int64_t at) {
                                                  const Settings& settings, sluice_activity& activity) {
   const std::uint64_t length = activity.length;
   if (buffer.block.load(relaxed) == 0 || length == 0 ||
-      length >= static_cast<std::uint64_t>(settings.large) || !is_memory(activity.data, length) ||
-      lock_here(buffer) == Locked::already) {
+      length >= static_cast<std::uint64_t>(settings.large) || !is_memory(activity.data, length)) {
+    return false;
+  }
+  const BufferHold hold(buffer);
+  if (hold.locked == Locked::already) {
     return false;
   }
   const bool here = activity.offset == SLUICE_AT_POSITION;
@@ -291,7 +277,7 @@ std::int64_t write_slowly(const Call& call, std::int64_t at) {
   const bool good = buffer.generation.load(relaxed) == generation && !buffer.retired.load(relaxed) &&
                     buffer.block.load(relaxed) != 0 && buffer.wait == 0 && at >= 0 && kept > 0 &&
                     offset <= kept && offset + length < buffer.end - buffer.base &&
-                    (!here || replace(buffer.position, at, at + static_cast<std::int64_t>(length)));
+                    (!here || take_place(hold.own, buffer, at, at + static_cast<std::int64_t>(length)));
   if (good) [[likely]] {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     std::memcpy(area.bytes_of(buffer) + offset, activity.data, length);
@@ -303,7 +289,6 @@ std::int64_t write_slowly(const Call& call, std::int64_t at) {
     activity.error = 0;
     activity.result = static_cast<std::int64_t>(length);
   }
-  unlock_buffer(buffer);
   return good;
 }
 
@@ -501,30 +486,26 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
 }
 
 // The last descriptor of this process. Another may still have the file, then it stays that one's.
-std::int64_t close_file(const Call& call, std::uint32_t generation) {
+int leave_file(const Call& call, std::uint32_t generation, Locked locked) {
   Buffer& buffer = call.buffer;
-  const Locked locked = lock_here(buffer);
-  const bool ours = buffer.generation.load(relaxed) == generation && buffer.process == this_process().id;
+  if (buffer.generation.load(relaxed) != generation || buffer.process != this_process().id) {
+    return 0;
+  }
+  if (locked == Locked::already) {
+    return buffer.block != 0 ? write_copy(call.area, buffer, call.activity, call.next) : 0;
+  }
   int error = 0;
-  if (ours && locked == Locked::yes) {
-    if (buffer.block != 0) {
-      error = call.flush();
-      call.hand_position_back();  // a child may still have the file
-      if (error == 0) {
-        disengage(call.area, buffer, call.activity.descriptor);
-      }
-    }
+  if (buffer.block != 0) {
+    error = call.flush();
+    call.hand_position_back();  // a child may still have the file
     if (error == 0) {
-      Area::give_back(buffer);
+      disengage(call.area, buffer, call.activity.descriptor);
     }
-  } else if (ours && buffer.block != 0) {
-    error = write_copy(call.area, buffer, call.activity, call.next);
   }
-  if (locked == Locked::yes) {
-    unlock_buffer(buffer);
+  if (error == 0) {
+    Area::give_back(buffer);
   }
-  const std::int64_t result = call.pass();
-  return result == 0 && error != 0 ? call.fail(error) : result;
+  return error;
 }
 
 // All but that: apart from it, so that it has no more on its stack than it needs.
@@ -541,32 +522,32 @@ std::int64_t close_file(const Call& call, std::uint32_t generation) {
   Area& area = *this_area();
   const Kept kept = unpack(area, *file_state);
   Buffer& buffer = *kept.buffer;
-  const Call call{area, buffer, settings, *activity, next};
-  if (activity->operation == SLUICE_CLOSE) {
-    *file_state = nullptr;
-    return close_file(call, kept.generation);
-  }
+  const bool here = activity->offset == SLUICE_AT_POSITION;
+  const bool closes = activity->operation == SLUICE_CLOSE;
   // Reads and writes of others are not made to wait while nothing is kept back.
-  if (buffer.block.load(relaxed) == 0 &&
-      (activity->operation == SLUICE_READ || buffer.retired.load(relaxed)) && !call.here()) {
-    return call.pass();
+  if (!closes && buffer.block.load(relaxed) == 0 &&
+      (activity->operation == SLUICE_READ || buffer.retired.load(relaxed)) && !here) {
+    return next->act(next, activity);
   }
-  if (lock_here(buffer) == Locked::already) {
-    return act_nested(call, kept.generation);
+  int error = 0;
+  {
+    const BufferHold hold(buffer);
+    const Call call{area, buffer, settings, *activity, next, hold.own};
+    if (closes) {
+      *file_state = nullptr;
+      error = leave_file(call, kept.generation, hold.locked);
+    } else if (hold.locked == Locked::already) {
+      return act_nested(call, kept.generation);
+    } else if (buffer.generation.load(relaxed) == kept.generation && !buffer.retired.load(relaxed)) {
+      const bool engaged = buffer.block.load(relaxed) != 0 || is_worth_it(call);
+      // What moves the kernel's position waits for who is about to take it over.
+      if (engaged || here || activity->operation == SLUICE_SEEK) {
+        return engaged ? act_engaged(call) : call.pass();
+      }
+    }
   }
-  if (buffer.generation.load(relaxed) != kept.generation || buffer.retired.load(relaxed)) {
-    unlock_buffer(buffer);
-    return call.pass();
-  }
-  const bool engaged = buffer.block.load(relaxed) != 0 || is_worth_it(call);
-  if (!engaged && !call.here() && activity->operation != SLUICE_SEEK) {
-    unlock_buffer(buffer);
-    return call.pass();
-  }
-  // What moves the kernel's position waits for who is about to take it over.
-  const std::int64_t result = engaged ? act_engaged(call) : call.pass();
-  unlock_buffer(buffer);
-  return result;
+  const std::int64_t result = next->act(next, activity);
+  return result == 0 && error != 0 ? fail(*activity, error) : result;
 }
 
 std::int64_t act(void* state, void** file_state, sluice_activity* activity, const sluice_next* next) {
