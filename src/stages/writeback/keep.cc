@@ -348,19 +348,22 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
   return error;
 }
 
-void hand_position_back(Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
+int hand_position_back(Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
   std::int64_t position = buffer.position.load(std::memory_order_relaxed);
   while (position >= 0) {
     sluice_activity move = about;
     move.operation = SLUICE_SEEK;
     move.offset = position;
     move.flags = SEEK_SET;
-    next->act(next, &move);
+    if (next->act(next, &move) < 0) {
+      return move.error;  // ours counts on
+    }
     // A handler that came meanwhile has moved it.
     if (buffer.position.compare_exchange_strong(position, -1, std::memory_order_relaxed)) {
-      return;
+      return 0;
     }
   }
+  return 0;
 }
 
 void disengage(Area& area, Buffer& buffer, int fd) {

@@ -31,8 +31,8 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
 int write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next);
 // The file was changed by ourselves while something is kept back of it: it stands as it is now.
 void stamp_again(Buffer& buffer, int fd);
-// The kernel's position of the file is right again.
-void hand_position_back(Buffer& buffer, const sluice_activity& about, const sluice_next* next);
+// The kernel's position of the file is right again. 0, or errno, and then ours counts on.
+int hand_position_back(Buffer& buffer, const sluice_activity& about, const sluice_next* next);
 // No block and no lease any more. REQUIRES: nothing is kept back. `fd` may be -1.
 void disengage(Area& area, Buffer& buffer, int fd);
 

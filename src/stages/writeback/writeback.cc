@@ -112,7 +112,9 @@ struct Call {
   [[nodiscard]] std::int64_t done(std::int64_t result) const { return sluice::done(activity, result); }
   [[nodiscard]] bool here() const { return activity.offset == SLUICE_AT_POSITION; }
   [[nodiscard]] int flush() const { return writeback::flush(area, buffer, activity, next); }
-  void hand_position_back() const { writeback::hand_position_back(buffer, activity, next); }
+  [[nodiscard]] int hand_position_back() const {
+    return writeback::hand_position_back(buffer, activity, next);
+  }
   // The file's position, which is ours from now on; -1 where it has none.
   [[nodiscard]] std::int64_t position() const {
     std::int64_t known = buffer.position.load(relaxed);
@@ -225,7 +227,7 @@ std::int64_t write_slowly(const Call& call, std::int64_t at) {
       }
       if (!begin_extent(call.area, buffer, call.activity.descriptor, static_cast<std::uint64_t>(offset))) {
         const std::int64_t result = write_through(call, at, done);
-        call.hand_position_back();
+        [[maybe_unused]] const int later = call.hand_position_back();  // ours is as good
         return result;
       }
     }
@@ -350,8 +352,8 @@ std::int64_t seek_kept(const Call& call) {
     return replace(call.buffer.position, position, to) ? call.done(to) : seek_kept(call);
   }
   [[maybe_unused]] const int later = call.flush();
-  call.hand_position_back();
-  return call.pass();
+  const int error = call.hand_position_back();
+  return error != 0 ? call.fail(error) : call.pass();
 }
 
 std::int64_t settle_kept(const Call& call) {
@@ -362,9 +364,9 @@ std::int64_t settle_kept(const Call& call) {
   if ((flags & SLUICE_SETTLE_LEAVE) != 0 && call.buffer.process != this_process().id) {
     return call.pass();
   }
-  const int error = call.flush();
-  if ((flags & SLUICE_SETTLE_POSITION) != 0) {
-    call.hand_position_back();
+  int error = call.flush();
+  if ((flags & SLUICE_SETTLE_POSITION) != 0 && error == 0) {
+    error = call.hand_position_back();
   }
   if ((flags & SLUICE_SETTLE_RETIRE) == SLUICE_SETTLE_RETIRE && error == 0) {
     disengage(call.area, call.buffer, call.activity.descriptor);
@@ -381,12 +383,11 @@ std::int64_t sync_kept(const Call& call) {
 
 // The kernel does it, as if nothing were kept back.
 std::int64_t done_below(const Call& call) {
-  const int error = call.flush();
-  if (error != 0 && call.activity.operation == SLUICE_WRITE) {
-    return call.fail(error);
+  int error = call.flush();
+  if (error == 0 || call.activity.operation != SLUICE_WRITE) {
+    error = call.hand_position_back();
   }
-  call.hand_position_back();
-  return call.pass();
+  return error != 0 ? call.fail(error) : call.pass();
 }
 
 std::int64_t act_engaged(const Call& call) {
@@ -497,14 +498,14 @@ int leave_file(const Call& call, std::uint32_t generation, Locked locked) {
   int error = 0;
   if (buffer.block != 0) {
     error = call.flush();
-    call.hand_position_back();  // a child may still have the file
-    if (error == 0) {
-      disengage(call.area, buffer, call.activity.descriptor);
+    if (error != 0) {
+      buffer.started = 0;  // nobody comes back to it: it is as a dead process's
+      return error;
     }
+    error = call.hand_position_back();  // a child may still have the file
+    disengage(call.area, buffer, call.activity.descriptor);
   }
-  if (error == 0) {
-    Area::give_back(buffer);
-  }
+  Area::give_back(buffer);
   return error;
 }
 
