@@ -5,6 +5,10 @@
 
 namespace sluice {
 
+// Of which the kernel, or who has no descriptor left, tells the keeper: its SIGRTMIN. That of a program may
+// be another one.
+inline constexpr int keeper_signal = 34;
+
 bool keeper_lives(const Area& area);
 // With a descriptor, or -1. False where nobody listens.
 bool tell_keeper(const Area& area, const KeeperMessage& message, int passed);

@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/tell.h"
 #include "run/own_thread.h"
 
 namespace sluice {
@@ -70,7 +71,7 @@ Status Keeper::start() {
     block_signals();
     sigset_t told;
     sigemptyset(&told);
-    sigaddset(&told, SIGRTMIN);
+    sigaddset(&told, keeper_signal);
     sigaddset(&told, SIGIO);
     signals_ = UniqueFd(signalfd(-1, &told, SFD_CLOEXEC | SFD_NONBLOCK));
     area_.keeper_thread = gettid();
@@ -247,10 +248,16 @@ void Keeper::look_for_leases() {
   while (read(signals_.get(), &one, sizeof one) == sizeof one) {
     told = true;
   }
+  std::vector<std::uint32_t> left;
   for (auto& [index, held] : held_) {
-    if (told && area_.all_buffers()[index].leased && fcntl(held.fd.get(), F_GETLEASE) != F_WRLCK) {
+    if (told && area_.all_buffers()[index].held == 3) {
+      left.push_back(index);
+    } else if (told && area_.all_buffers()[index].leased && fcntl(held.fd.get(), F_GETLEASE) != F_WRLCK) {
       broken_.insert(index);
     }
+  }
+  for (const std::uint32_t index : left) {
+    let_go(index);
   }
 }
 

@@ -69,7 +69,7 @@ bool take_lease(const Area& area, int fd) {
     return false;
   }
   f_owner_ex owner{.type = F_OWNER_TID, .pid = area.keeper_thread};
-  if (syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) == 0 && control(fd, F_SETSIG, SIGRTMIN) == 0 &&
+  if (syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) == 0 && control(fd, F_SETSIG, keeper_signal) == 0 &&
       control(fd, F_SETLEASE, F_WRLCK) == 0) {
     return true;
   }
@@ -380,6 +380,11 @@ void disengage(Area& area, Buffer& buffer, int fd) {
                               .process = buffer.process};
   if (buffer.held != 0 && tell_keeper(area, message, -1)) {
     wait_for_keeper(area, buffer, 2, leave_tenths);
+  } else if (std::uint32_t held = 2; buffer.held.compare_exchange_strong(held, 3)) {
+    // A signal needs no descriptor.
+    if (syscall(SYS_tgkill, area.keeper, area.keeper_thread, keeper_signal) == 0) {
+      wait_for_keeper(area, buffer, 3, leave_tenths);
+    }
   }
   buffer.held = 0;
   area.give_block_back(buffer);
