@@ -43,6 +43,20 @@ UniqueFd own_socket(const std::string& name) {
   return good ? std::move(out) : UniqueFd();
 }
 
+// What somebody sent to the whole process is for the program, and may come here all the same.
+void give_on(const signalfd_siginfo& told) {
+  if (told.ssi_code != SI_USER && told.ssi_code != SI_QUEUE) {
+    return;
+  }
+  siginfo_t info{};
+  info.si_signo = static_cast<int>(told.ssi_signo);
+  info.si_code = told.ssi_code;
+  info.si_pid = static_cast<pid_t>(told.ssi_pid);
+  info.si_uid = told.ssi_uid;
+  info.si_value.sival_ptr = reinterpret_cast<void*>(told.ssi_ptr);  // NOLINT(performance-no-int-to-ptr)
+  syscall(SYS_rt_tgsigqueueinfo, getpid(), getpid(), info.si_signo, &info);
+}
+
 void wake(Buffer& buffer) {
   syscall(SYS_futex, &buffer.held, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
@@ -247,6 +261,7 @@ void Keeper::look_for_leases() {
   bool told = false;
   while (read(signals_.get(), &one, sizeof one) == sizeof one) {
     told = true;
+    give_on(one);
   }
   std::vector<std::uint32_t> left;
   for (auto& [index, held] : held_) {

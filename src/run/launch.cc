@@ -21,13 +21,23 @@ namespace sluice {
 namespace {
 
 // Those that one process sends another; then those that a terminal sends to all of its foreground group, the
-// program included. The last two would stop us at once: we stop when the program has, and what it kept back
+// program included. The last three would stop us at once: we stop when the program has, and what it kept back
 // is written. Not where somebody else attends to that.
-constexpr std::array passed_on = {SIGPIPE, SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,   SIGALRM,  SIGABRT,
-                                  SIGTRAP, SIGILL,  SIGFPE,  SIGBUS,  SIGSEGV,   SIGSYS,   SIGSTKFLT,
-                                  SIGPROF, SIGXCPU, SIGPWR,  SIGIO,   SIGVTALRM, SIGWINCH, SIGCONT,
-                                  SIGINT,  SIGQUIT, SIGTSTP, SIGTTIN};
-constexpr std::size_t stopping = 2;
+constexpr std::array plain_ones = {SIGURG,    SIGPIPE, SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,   SIGALRM,
+                                   SIGABRT,   SIGTRAP, SIGILL,  SIGFPE,  SIGBUS,  SIGSEGV,   SIGSYS,
+                                   SIGSTKFLT, SIGPROF, SIGXCPU, SIGPWR,  SIGIO,   SIGVTALRM, SIGWINCH,
+                                   SIGCONT,   SIGINT,  SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
+constexpr std::size_t stopping = 3;
+// As the kernel numbers them, without the two that are libc's own.
+constexpr int first_real_time = 34;
+constexpr std::size_t real_time = 64 - first_real_time + 1;
+constexpr auto passed_on = [] {
+  std::array<int, real_time + plain_ones.size()> out = {};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = i < real_time ? first_real_time + static_cast<int>(i) : plain_ones[i - real_time];
+  }
+  return out;
+}();
 std::array<struct sigaction, passed_on.size()> known = {};  // what was done with them before
 
 void (*inherited_size_signal)(int) = SIG_DFL;
@@ -54,7 +64,13 @@ void pass_on(int signal, siginfo_t* info, void*) {
     if (info->si_pid == to || info->si_pid == watcher.load() || info->si_pid == getpid()) {
       return;
     }
-    kill(to, signal);
+    if (info->si_code == SI_QUEUE) {
+      sigqueue(to, signal, info->si_value);
+    } else {
+      kill(to, signal);
+    }
+  } else if (signal == SIGTTOU && !sent) {
+    raise(SIGSTOP);  // a write of our own, which would be tried for ever
   }
   // Whoever waited for it before is told.
   for (std::size_t i = 0; i < known.size(); ++i) {
