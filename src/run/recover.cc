@@ -304,13 +304,18 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
     file = open_renamed(folder, buffer, head, out.path);
   }
   struct stat found {};
-  if (gone || (file ? fstat(file.get(), &found) == 0 && found.st_nlink == 0 : buffer.nameless)) {
+  if (gone || (file && fstat(file.get(), &found) == 0 && found.st_nlink == 0)) {
     out.outcome = Outcome::dropped;
     out.why = "the file was removed";
     buffer.length.store(0, std::memory_order_release);  // that is no write
     return out;
   }
   if (!file) {
+    // One without a name when it was opened may have got one since.
+    constexpr std::string_view removed = " (deleted)";
+    if (out.path.ends_with(removed)) {
+      out.path.resize(out.path.size() - removed.size());
+    }
     return to_beside(area, buffer, std::move(out),
                      "the file is not there any more, is another, or may not be written");
   }
