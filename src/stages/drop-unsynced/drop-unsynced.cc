@@ -1,6 +1,8 @@
 // What would a power cut leave? The program runs as ever; when the run ends, every file that it wrote is as
 // it was when it was last synced, or when it was first opened. The keeper has the copies (run/snapshots.h).
 #include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -14,7 +16,7 @@ namespace {
 char watched = 0;
 char synced = 0;  // and every write is
 
-void watch(void** file_state, const sluice_activity& activity, int fd) {
+bool watch(const sluice_activity& activity, int fd) {
   Area* area = this_area();
   if (area == nullptr || !ask_keeper(*area, KeeperMessage::snapshot, fd)) {
     Line()
@@ -22,20 +24,35 @@ void watch(void** file_state, const sluice_activity& activity, int fd) {
         .quote(activity.path)
         .add(" stays as it is written: no descriptor is left")
         .say();
-    return;
+    return false;
   }
   area->snapshots.store(1, std::memory_order_relaxed);
-  *file_state = (activity.flags & O_DSYNC) != 0 ? &synced : &watched;
+  return true;
+}
+
+// One that is cut by its name, maybe before anybody has opened it.
+void watch_name(const sluice_activity& activity) {
+  const auto fd =
+      static_cast<int>(syscall(SYS_openat, AT_FDCWD, activity.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (fd >= 0) {
+    watch(activity, fd);
+    syscall(SYS_close, fd);
+  }
 }
 
 std::int64_t act(void*, void** file_state, sluice_activity* activity, const sluice_next* next) {
+  if (activity->operation == SLUICE_TRUNCATE && activity->descriptor < 0) {
+    watch_name(*activity);
+  }
   const std::int64_t result = next->act(next, activity);
   if (result < 0) {
     return result;
   }
   const int saved = errno;
   if (activity->operation == SLUICE_OPEN && (activity->flags & O_ACCMODE) != O_RDONLY) {
-    watch(file_state, *activity, static_cast<int>(result));
+    if (watch(*activity, static_cast<int>(result))) {
+      *file_state = (activity->flags & O_DSYNC) != 0 ? &synced : &watched;
+    }
   } else if (activity->operation == SLUICE_SYNC ||
              (*file_state == &synced && activity->operation != SLUICE_CLOSE)) {
     // By whatever descriptor: the keeper knows which files are watched.

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "pipeline/answer.h"
+#include "pipeline/stack.h"
 
 namespace sluice {
 namespace {
@@ -27,6 +28,9 @@ std::int64_t read_nothing(sluice_activity& activity, const sluice_next* next) {
   }
   const std::uint64_t left = found.st_size > at ? static_cast<std::uint64_t>(found.st_size - at) : 0;
   const std::uint64_t got = std::min(left, activity.length);
+  if (got > 0 && !is_memory(activity.data, got)) {
+    return fail(activity, EFAULT);
+  }
   std::memset(activity.data, 0, got);
   if (here && got > 0) {
     move.offset = static_cast<std::int64_t>(got);
@@ -39,8 +43,14 @@ std::int64_t read_nothing(sluice_activity& activity, const sluice_next* next) {
 std::int64_t write_nothing(sluice_activity& activity, const sluice_next* next) {
   sluice_activity none = activity;
   none.length = 0;
-  if (activity.data == nullptr || next->act(next, &none) < 0) {
-    return activity.data == nullptr ? static_cast<std::int64_t>(activity.length) : fail(activity, none.error);
+  if (activity.data == nullptr && activity.length == 0) {
+    return 0;
+  }
+  if (!is_memory(activity.data, activity.length)) {
+    return fail(activity, EFAULT);
+  }
+  if (next->act(next, &none) < 0) {
+    return fail(activity, none.error);
   }
   if (activity.offset == SLUICE_AT_POSITION) {
     sluice_activity move = activity;

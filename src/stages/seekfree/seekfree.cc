@@ -12,6 +12,7 @@
 
 #include "pipeline/answer.h"
 #include "pipeline/pool.h"
+#include "pipeline/stack.h"
 
 namespace sluice {
 namespace {
@@ -32,16 +33,21 @@ std::int64_t open_scratch(void** file_state, sluice_activity& activity, const sl
   char folder[4096];
   const char* slash = std::strrchr(activity.path, '/');
   const auto length = slash == nullptr ? std::size_t{0} : static_cast<std::size_t>(slash - activity.path);
-  if (access == O_RDONLY || activity.target == nullptr || length == 0 || length >= sizeof folder) {
-    return access == O_RDONLY ? next->act(next, &activity) : fail(activity, EPERM);
+  const bool changes = access != O_RDONLY || (activity.flags & (O_TRUNC | O_CREAT)) != 0;
+  if (changes && (activity.target == nullptr || length == 0 || length >= sizeof folder)) {
+    return fail(activity, EPERM);
   }
   struct stat found {};
   const bool there_is = stat(activity.path, &found) == 0;
-  if (!there_is && (activity.flags & O_CREAT) == 0) {
-    return next->act(next, &activity);  // says what is wrong
-  }
   if (there_is && (activity.flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
     return fail(activity, EEXIST);
+  }
+  if (access == O_RDONLY) {
+    activity.flags &= ~(O_TRUNC | O_CREAT | O_EXCL);  // nothing is made or emptied
+    return next->act(next, &activity);
+  }
+  if (!there_is && (activity.flags & O_CREAT) == 0) {
+    return next->act(next, &activity);  // says what is wrong
   }
   Scratch* scratch = pool.take();
   if (scratch == nullptr) {
@@ -91,15 +97,19 @@ std::int64_t read_next(Scratch& scratch, sluice_activity& activity, const sluice
   const bool here = activity.offset == SLUICE_AT_POSITION;
   const std::int64_t at = here ? scratch.position.load() : activity.offset;
   const std::int64_t left = std::max<std::int64_t>(scratch.size.load() - at, 0);
-  const auto length = std::min(left, static_cast<std::int64_t>(activity.length));
+  const std::uint64_t size = std::min(static_cast<std::uint64_t>(left), activity.length);
+  const auto length = static_cast<std::int64_t>(size);
+  if (size > 0 && !is_memory(activity.data, size)) {
+    return fail(activity, EFAULT);
+  }
   if (scratch.cursor + length > scratch.written) {
     scratch.cursor = 0;
   }
   // Of what was in the file before there is nothing: zeros.
-  std::memset(activity.data, 0, static_cast<std::size_t>(length));
+  std::memset(activity.data, 0, size);
   sluice_activity one = activity;
   one.offset = scratch.cursor.fetch_add(length);
-  one.length = static_cast<std::uint64_t>(length);
+  one.length = size;
   if (length > 0 && next->act(next, &one) < 0) {
     return fail(activity, one.error);
   }
