@@ -223,7 +223,12 @@ int make_native(std::uint64_t device, std::uint64_t inode) {
     const PartLock lock(parts->lock);
     note_native(*parts, device, inode);
   }
-  AreaWhole* whole = parts->live == 0 ? nullptr : whole_of(*parts, device, inode);
+  return bring_together(device, inode);
+}
+
+int bring_together(std::uint64_t device, std::uint64_t inode) {
+  AreaParts* parts = this_parts();
+  AreaWhole* whole = parts == nullptr || parts->live == 0 ? nullptr : whole_of(*parts, device, inode);
   if (whole == nullptr) {
     return 0;
   }
@@ -259,6 +264,15 @@ int make_native(int folder, const char* path) {
   const bool there = path != nullptr && syscall(SYS_newfstatat, folder, path, &found, 0) == 0;
   errno = saved;
   return there && S_ISREG(found.st_mode) ? make_native(found.st_dev, found.st_ino) : 0;
+}
+
+int bring_together(int folder, const char* path) {
+  const int saved = errno;
+  struct stat found {};
+  const bool there = is_memory(path, 1) &&
+                     syscall(SYS_newfstatat, folder, path, &found, *path == 0 ? AT_EMPTY_PATH : 0) == 0;
+  errno = saved;
+  return there && S_ISREG(found.st_mode) ? bring_together(found.st_dev, found.st_ino) : 0;
 }
 
 bool note_piece(AreaParts& parts, AreaPart& part, std::uint64_t offset, std::uint64_t length) {

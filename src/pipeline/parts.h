@@ -166,6 +166,10 @@ bool is_native(const AreaParts& parts, std::uint64_t device, std::uint64_t inode
 int make_native(std::uint64_t device, std::uint64_t inode);
 // Of the file that a path names, where there is one.
 int make_native(int folder, const char* path);
+// What there is of it is in the file, and parts that come later are of another whole. An empty path is that
+// of a descriptor.
+int bring_together(std::uint64_t device, std::uint64_t inode);
+int bring_together(int folder, const char* path);
 
 // Notes a piece. False where that cannot be: its log cannot be written. REQUIRES: the part's lock.
 bool note_piece(AreaParts& parts, AreaPart& part, std::uint64_t offset, std::uint64_t length);

@@ -237,20 +237,35 @@ bool is_file(int fd, const AreaWhole& whole) {
          (whole.handle.empty() || handle_of(fd, mount) == whole.handle);
 }
 
-// The file itself, by its path or under another name in the same folder; none where it is not there.
-UniqueFd open_whole(const AreaWhole& whole) {
-  const std::string path = whole.path.data();
+UniqueFd open_at(const std::string& path, const AreaWhole& whole) {
   UniqueFd out(open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (is_file(out.get(), whole)) {
+  return is_file(out.get(), whole) ? std::move(out) : UniqueFd();
+}
+
+// The file itself, by its path, under another name in the same folder, or in that folder under another name;
+// `path` is where. None where it is not there.
+UniqueFd open_whole(const AreaWhole& whole, std::string& path) {
+  if (UniqueFd out = open_at(path, whole); out) {
     return out;
   }
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_of(path), ignored)) {
+  const std::string folder = folder_of(path);
+  const std::string name = path.substr(path.rfind('/'));
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
     struct stat found {};
     if (lstat(entry.path().c_str(), &found) == 0 && found.st_ino == whole.inode &&
         found.st_dev == whole.device && S_ISREG(found.st_mode)) {
-      out = UniqueFd(open(entry.path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-      return is_file(out.get(), whole) ? std::move(out) : UniqueFd();
+      path = entry.path().string();
+      return open_at(path, whole);
+    }
+  }
+  if (!failed) {
+    return {};
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder_of(folder), failed)) {
+    if (UniqueFd out = open_at(entry.path().string() + name, whole); out) {
+      path = entry.path().string() + name;
+      return out;
     }
   }
   return {};
@@ -264,7 +279,7 @@ bool is_unchanged(const AreaWhole& whole, const FileStamp& found, bool in_the_mi
 }
 
 // The pieces alone, in a new file beside it.
-Recovered to_beside(const Combined& combined, const std::vector<Source>& sources, Recovered out,
+Recovered to_beside(const AreaWhole& whole, const std::vector<Source>& sources, Recovered out,
                     std::string why) {
   out.why = std::move(why);
   for (int i = 0; i < 1000; ++i) {
@@ -273,7 +288,10 @@ Recovered to_beside(const Combined& combined, const std::vector<Source>& sources
     if (!fd && errno == EEXIST) {
       continue;
     }
-    Status put = fd ? write_combined(combined, sources, fd.get(), [] {}) : Errno().fail("cannot make it");
+    Status put = !fd ? Errno().fail("cannot make it")
+                 : whole.device != 0 && !is_on(fd.get(), whole.device)
+                     ? fail("its file system is not there; mount it")
+                     : write_combined(combine_sources(sources), sources, fd.get(), [] {});
     if (put && fsync(fd.get()) != 0) {
       put = Errno().fail("cannot sync it");
     }
@@ -321,7 +339,7 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
   out.path = whole.path.data();
   out.put = sources.empty() ? "" : folder_of(sources.front().data);
   if (!is_file(fd.get(), whole)) {
-    fd = whole.removed != 0 ? UniqueFd() : open_whole(whole);
+    fd = whole.removed != 0 ? UniqueFd() : open_whole(whole, out.path);
   }
   if (!fd && whole.removed != 0) {
     out.outcome = Outcome::dropped;
@@ -329,7 +347,7 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
     return out;
   }
   if (!fd) {
-    return to_beside(combine_sources(sources), sources, std::move(out),
+    return to_beside(whole, sources, std::move(out),
                      "the file is not there any more, or is another, or may not be written");
   }
   struct stat before {};
@@ -341,7 +359,7 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
     return out;
   }
   if (when == When::left && !is_unchanged(whole, stamp_of(fd.get(), good), in_the_middle)) {
-    return to_beside(combine_sources(sources), sources, std::move(out), "the file was changed since");
+    return to_beside(whole, sources, std::move(out), "the file was changed since");
   }
   const std::array<timespec, 2> times = {timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
                                          time_of(whole, sources, before)};
@@ -442,7 +460,8 @@ bool is_due(const AreaParts& parts, std::uint32_t index, When when) {
     return true;
   }
   for (const AreaPart& part : parts.parts) {
-    if ((part.generation & 1) != 0 && part.whole == index &&
+    // One that is retired is of the file that had the row before.
+    if ((part.generation & 1) != 0 && (part.flags & AreaPart::retired) == 0 && part.whole == index &&
         (when == When::left ? lives(part) : (part.flags & AreaPart::closed) == 0)) {
       return false;
     }

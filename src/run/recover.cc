@@ -123,7 +123,7 @@ UniqueFd open_renamed(const std::string& folder, const Buffer& buffer, const Blo
 }
 
 // The bytes alone, in a new file beside, or above where the folder is gone. Its name, or "" and errno.
-std::string put_beside(std::string path, const std::byte* bytes, std::uint64_t length) {
+std::string put_beside(std::string path, std::uint64_t device, const std::byte* bytes, std::uint64_t length) {
   const std::string name_alone = path.substr(path.rfind('/') + 1);
   std::string folder = folder_of(path);
   struct stat found {};
@@ -140,7 +140,7 @@ std::string put_beside(std::string path, const std::byte* bytes, std::uint64_t l
     if (!fd) {
       return "";
     }
-    int error = write_at(fd.get(), bytes, length, 0);
+    int error = is_on(fd.get(), device) ? write_at(fd.get(), bytes, length, 0) : ENODEV;
     if (error == 0 && fsync(fd.get()) != 0) {
       error = errno;
     }
@@ -161,11 +161,12 @@ void empty(Area& area, Buffer& buffer) {
 }
 
 Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why) {
-  out.put = put_beside(out.path, area.bytes_of(buffer), out.bytes);
+  out.put = put_beside(out.path, buffer.device, area.bytes_of(buffer), out.bytes);
   const int number = errno;
   out.why = std::move(why);
   if (out.put.empty()) {
-    out.why += fmt::format(", and beside it is no place: {}", std::strerror(number));
+    out.why += number == ENODEV ? ", and its file system is not there; mount it"
+                                : fmt::format(", and beside it is no place: {}", std::strerror(number));
     return out;
   }
   out.outcome = Outcome::beside;
@@ -261,6 +262,11 @@ std::string beside_name(const std::string& path, int again) {
     }
   }
   return path.substr(0, start + size) + ".sluice-recovered" + (again == 0 ? "" : fmt::format(".{}", again));
+}
+
+bool is_on(int fd, std::uint64_t device) {
+  struct stat found {};
+  return fstat(fd, &found) == 0 && found.st_dev == device;
 }
 
 bool is_needed(Area& area) {

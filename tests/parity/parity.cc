@@ -3,7 +3,6 @@
 // same.
 //
 //   parity [SCENARIO...]     in an empty folder; all without arguments; --list names them
-//   parity --but SCENARIO... all others
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -1198,7 +1197,7 @@ const std::vector<Scenario> own_scenarios = {
 int main(int count, char** words) {
   std::vector<Scenario> all = own_scenarios;
   all.insert(all.end(), scenarios_around().begin(), scenarios_around().end());
-  const std::string first = count > 1 ? words[1] : "--but";
+  const std::string first = count > 1 ? words[1] : "";
   for (const Scenario& one : all) {
     if (first == "--list") {
       std::printf("%s\n", one.name);
@@ -1206,7 +1205,7 @@ int main(int count, char** words) {
     }
     const bool named = std::any_of(words + 1, words + count,
                                    [&](const char* word) { return std::strcmp(word, one.name) == 0; });
-    if (named == (first == "--but")) {
+    if (count > 1 && !named) {
       continue;
     }
     say("%s", one.name);

@@ -221,6 +221,37 @@ void show_file(int folder, dirent* entry) {
   errno = saved;
 }
 
+// What has a name just as long as it takes to put it into a link's place (move/home.cc):
+// ".NAME.sluice-1234abcd".
+bool is_arriving(const dirent& entry) {
+  const sluice::Area* area = sluice::this_area();
+  if (entry.d_name[0] != '.' || area == nullptr || area->moves == 0) [[likely]] {
+    return false;
+  }
+  constexpr std::string_view mark = ".sluice-";
+  constexpr std::size_t digits = 8;
+  const std::string_view name = entry.d_name;
+  return name.size() > 1 + mark.size() + digits &&
+         name.substr(name.size() - digits - mark.size(), mark.size()) == mark &&
+         name.find_first_not_of("0123456789abcdef", name.size() - digits) == std::string_view::npos;
+}
+
+// Of so many bytes of entries, those that are the program's; how many bytes they have.
+ssize_t show_files(int folder, char* entries, ssize_t size) {
+  ssize_t kept = 0;
+  for (ssize_t at = 0; at < size;) {
+    auto* entry = reinterpret_cast<dirent*>(entries + at);
+    const auto length = static_cast<ssize_t>(entry->d_reclen);
+    if (!is_arriving(*entry)) {
+      show_file(folder, entry);
+      std::memmove(entries + kept, entry, static_cast<std::size_t>(length));
+      kept += length;
+    }
+    at += length;
+  }
+  return kept;
+}
+
 // Who asks for the entries of a folder, and which it wants.
 struct Scan {
   int folder = -1;
@@ -229,6 +260,9 @@ struct Scan {
 __attribute__((tls_model("initial-exec"))) thread_local constinit Scan scan;
 
 int show_and_ask(const dirent* entry) {
+  if (is_arriving(*entry)) {
+    return 0;
+  }
   show_file(scan.folder, const_cast<dirent*>(entry));
   return scan.keeps == nullptr ? 1 : scan.keeps(entry);
 }
@@ -237,6 +271,9 @@ int show_and_ask(const dirent* entry) {
 
 SLUICE_EXPORT dirent* readdir(DIR* folder) {
   dirent* out = SLUICE_NEXT(readdir)(folder);
+  while (out != nullptr && is_arriving(*out)) {
+    out = SLUICE_NEXT(readdir)(folder);
+  }
   show_file(dirfd(folder), out);
   return out;
 }
@@ -245,13 +282,13 @@ SLUICE_EXPORT ssize_t getdents64(int fd, void* out, size_t size) noexcept {
   if (is_keeping()) [[unlikely]] {
     put_down_all();
   }
-  const ssize_t got = SLUICE_NEXT(getdents64)(fd, out, size);
-  for (ssize_t at = 0; at < got;) {
-    auto* entry = reinterpret_cast<dirent*>(static_cast<char*>(out) + at);
-    show_file(fd, entry);
-    at += entry->d_reclen;
-  }
-  return got;
+  ssize_t got = 0;
+  ssize_t shown = 0;
+  do {
+    got = SLUICE_NEXT(getdents64)(fd, out, size);
+    shown = got > 0 ? show_files(fd, static_cast<char*>(out), got) : got;
+  } while (got > 0 && shown == 0);  // that would be the end
+  return shown;
 }
 SLUICE_EXPORT int scandirat(int folder, const char* path, Entries out, Keeps keeps, Compares compares) {
   if (is_keeping()) [[unlikely]] {

@@ -156,9 +156,13 @@ int looked(int folder, const char* path, struct stat* found, Look look_once) {
     settle(found->st_dev, found->st_ino, 0);
     out = look();
   }
-  return shown(
-      folder, path, out, [&](const char* data) { return stat_by(AT_FDCWD, data, found, 0); }, look,
-      [&] { return S_ISLNK(found->st_mode); });
+  const auto there = [&](const char* data) {
+    if (kept) {
+      settle(AT_FDCWD, data, true, 0);
+    }
+    return stat_by(AT_FDCWD, data, found, 0);
+  };
+  return shown(folder, path, out, there, look, [&] { return S_ISLNK(found->st_mode); });
 }
 
 bool is_folder(int folder, const char* path) {
@@ -411,7 +415,9 @@ bool path_of_open(int folder, const char* path, char (&out)[sizeof(AreaMove::pat
 
 template <class Link>
 int linked_below(int folder, const char* from, int other, const char* to, int flags, Link link) {
-  if (is_keeping() && fails(settle_at(folder, from, flags | AT_SYMLINK_NOFOLLOW))) {
+  if (is_keeping() &&
+      fails(
+          settle_at(folder, from, (flags & AT_SYMLINK_FOLLOW) != 0 ? flags : flags | AT_SYMLINK_NOFOLLOW))) {
     return -1;
   }
   const NameHold hold(other, to, NameHold::Makes::anyway);
@@ -455,6 +461,13 @@ void note_synced(int fd) {
 
 }  // namespace
 
+// Who sets a mode, an owner, a time or an attribute of a file in parts waits until it is together: what is
+// written later would take privileges and times away again.
+#define SLUICE_TOGETHER(folder, path)                                                    \
+  if (sluice::is_parted() && fails(sluice::bring_together(folder, path))) [[unlikely]] { \
+    return -1;                                                                           \
+  }
+
 // Something is done, and where that could be, what the program asked for.
 #define SLUICE_BEFORE(result, name, parameters, arguments, throwing, ...) \
   SLUICE_EXPORT result name parameters throwing {                         \
@@ -468,6 +481,7 @@ void note_synced(int fd) {
 // that it follows no links means the file, and no such call works on links.
 #define SLUICE_BEFORE_NAMED(result, name, parameters, arguments, folder, path, there, of_data, ...)        \
   SLUICE_EXPORT result name parameters noexcept {                                                          \
+    SLUICE_TOGETHER(folder, path)                                                                          \
     if (is_keeping() && fails(__VA_ARGS__)) [[unlikely]] {                                                 \
       return -1;                                                                                           \
     }                                                                                                      \
@@ -491,6 +505,7 @@ void note_synced(int fd) {
 // An attribute is set or removed, which may be an access list.
 #define SLUICE_LISTS(function, parameters, arguments, folder, path, flags, there, of_data)                 \
   SLUICE_EXPORT int function parameters noexcept {                                                         \
+    SLUICE_TOGETHER(folder, path)                                                                          \
     if (is_keeping() && fails(settle_rights(folder, path, flags))) [[unlikely]] {                          \
       return -1;                                                                                           \
     }                                                                                                      \
@@ -505,6 +520,7 @@ void note_synced(int fd) {
   }
 #define SLUICE_LISTS_OPEN(function, parameters, arguments)                          \
   SLUICE_EXPORT int function parameters noexcept {                                  \
+    SLUICE_TOGETHER(fd, "")                                                         \
     if (is_keeping() && fails(settle_rights(fd, "", AT_EMPTY_PATH))) [[unlikely]] { \
       return -1;                                                                    \
     }                                                                               \
@@ -569,6 +585,9 @@ SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, 
     return sluice::look_at_whole(look, device, inode, out->stx_size, out->stx_mtime, out->stx_ctime);
   };
   const auto there = [&](const char* data) {
+    if (is_keeping()) {
+      settle(AT_FDCWD, data, true, 0);
+    }
     return SLUICE_NEXT(statx)(AT_FDCWD, data, following(flags), mask, out);
   };
   return shown(folder, path, here(), there, here, [&] { return S_ISLNK(out->stx_mode); });
@@ -608,7 +627,12 @@ SLUICE_EXPORT int remove(const char* path) noexcept {
 // Modes, owners, times, attributes.
 SLUICE_BEFORE_NAMED(int, chmod, (const char* path, mode_t mode), (path, mode), AT_FDCWD, path, chmod,
                     (data, mode), settle_rights(AT_FDCWD, path, 0))
-SLUICE_BEFORE(int, fchmod, (int fd, mode_t mode), (fd, mode), noexcept, settle_rights(fd, "", AT_EMPTY_PATH))
+SLUICE_EXPORT int fchmod(int fd, mode_t mode) noexcept {
+  if ((mode & (S_ISUID | S_ISGID)) != 0) {
+    SLUICE_TOGETHER(fd, "")
+  }
+  return is_keeping() && fails(settle_rights(fd, "", AT_EMPTY_PATH)) ? -1 : SLUICE_NEXT(fchmod)(fd, mode);
+}
 SLUICE_BEFORE_NAMED(int, fchmodat, (int folder, const char* path, mode_t mode, int flags),
                     (folder, path, mode, flags), folder, path, fchmodat,
                     (AT_FDCWD, data, mode, following(flags)), settle_rights(folder, path, flags))

@@ -67,12 +67,15 @@ void before_exit() {
 
 // Files in parts that all who wrote them have closed.
 void make_closed_native(sluice::AreaParts& parts) {
+  const auto counts = [](const sluice::AreaPart& part) {
+    return (part.generation & 1) != 0 && (part.flags & sluice::AreaPart::retired) == 0;
+  };
   for (const sluice::AreaPart& part : parts.parts) {
     sluice::AreaWhole& whole = parts.wholes[part.whole];
-    bool closed = (part.generation & 1) != 0 && is_parted(whole);
+    bool closed = counts(part) && is_parted(whole);
     for (const sluice::AreaPart& other : parts.parts) {
-      closed = closed && ((other.generation & 1) == 0 || other.whole != part.whole ||
-                          (other.flags & sluice::AreaPart::closed) != 0);
+      closed = closed &&
+               (!counts(other) || other.whole != part.whole || (other.flags & sluice::AreaPart::closed) != 0);
     }
     if (closed) {
       sluice::make_native(whole.device, whole.inode);

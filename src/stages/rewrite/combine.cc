@@ -453,6 +453,16 @@ void close_part(const Handle& handle) {
   }
 }
 
+// The same where the file is native from now on, and so is this one of it.
+std::int64_t leave_part(const Handle& handle, void** file_state, sluice_activity& activity,
+                        const sluice_next* next) {
+  const std::int64_t out = act_natively(file_state, activity, next);
+  if (*file_state == reinterpret_cast<void*>(native_file)) {
+    close_part(handle);
+  }
+  return out;
+}
+
 bool is_change(std::uint32_t operation) {
   return operation == SLUICE_WRITE || operation == SLUICE_TRUNCATE || operation == SLUICE_ALLOCATE;
 }
@@ -531,7 +541,7 @@ std::int64_t act_combined(const Elsewhere& where, void** file_state, sluice_acti
       if ((activity.flags & SLUICE_SETTLE_LEAVE) != 0) {
         close_part(handle);
       } else if ((activity.flags & SLUICE_SETTLE_POSITION) != 0) {
-        return act_natively(file_state, activity, next);
+        return leave_part(handle, file_state, activity, next);
       }
       return next->act(next, &activity);
     case SLUICE_SYNC: {
@@ -541,7 +551,7 @@ std::int64_t act_combined(const Elsewhere& where, void** file_state, sluice_acti
       return taken ? sync_file(*parts, handle, activity, next) : next->act(next, &activity);
     default:
       if (!act_part(*parts, handle, activity, taken)) {
-        return act_natively(file_state, activity, next);
+        return leave_part(handle, file_state, activity, next);
       }
       return taken ? activity.result : next->act(next, &activity);
   }
