@@ -189,6 +189,7 @@ AreaMove* new_move(Area& area, std::string_view path, std::string_view data, std
     row.flags = flags;
     row.generation = row.generation % 0xffffffff + 1;
     row.arrival = {};
+    row.looked = 0;
     std::memcpy(row.path.data(), path.data(), path.size());
     row.path[path.size()] = 0;
     if (!is_placed(row)) {
@@ -224,6 +225,43 @@ FoundMove found_with(Area& area, std::string_view data) {
 }
 
 }  // namespace
+
+namespace {
+
+std::uint32_t milliseconds() {
+  return static_cast<std::uint32_t>(nanoseconds_of(CLOCK_MONOTONIC_COARSE) / 1000000) | 1;
+}
+
+// Whoever brings it home says so first, and then looks whether somebody looked; this one the other way round.
+void note_look(const FoundMove& found) {
+  AreaMove& row = *found.row;
+  row.looked.store(milliseconds());
+  for (int naps = 0; row.state == AreaMove::landing && row.generation == found.generation && naps < 10000;
+       ++naps) {
+    const timespec nap{.tv_sec = 0, .tv_nsec = 100000};
+    syscall(SYS_nanosleep, &nap, nullptr);
+  }
+}
+
+}  // namespace
+
+bool was_looked_at(const AreaMove& move) {
+  const std::uint32_t when = move.looked.load();
+  return when != 0 && milliseconds() - when < looked_milliseconds;
+}
+
+void note_look(Area& area, int folder, const char* path) {
+  if (area.moves_live.load(std::memory_order_relaxed) == 0) [[likely]] {
+    return;
+  }
+  char text[sizeof(AreaMove::data)];
+  const int saved = errno;
+  const std::string_view data = read_link(folder, path, text);
+  if (const FoundMove found = data.empty() ? FoundMove() : found_with(area, data); found) {
+    note_look(found);
+  }
+  errno = saved;
+}
 
 AreaMove* move_with(Area& area, std::string_view data) {
   return found_with(area, data).row;
@@ -264,11 +302,7 @@ FoundMove find_move(Area& area, int folder, const char* path, bool& again) {
     again = !found.is_still() || row.path.data() == std::string_view(whole);
     return {};  // or it is a copy of the link, and a link
   }
-  for (int naps = 0; row.state == AreaMove::landing && row.generation == found.generation && naps < 10000;
-       ++naps) {
-    const timespec nap{.tv_sec = 0, .tv_nsec = 100000};
-    syscall(SYS_nanosleep, &nap, nullptr);
-  }
+  note_look(found);
   again = !found.is_still();
   return again ? FoundMove() : found;
 }

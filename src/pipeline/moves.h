@@ -36,7 +36,8 @@ struct AreaMove {
   std::atomic<std::uint32_t> state = unused;
   std::atomic<std::uint32_t> flags = 0;
   std::atomic<std::uint32_t> generation = 0;  // another number is another file; never 0 in one
-  std::uint32_t reserved = 0;
+  std::atomic<std::uint32_t> looked =
+      0;                     // when somebody looked at it by its name, in milliseconds; 0 = never
   std::uint64_t device = 0;  // of the folder that it belongs to, which may get another name
   std::uint64_t inode = 0;
   Landing arrival;                  // of who is bringing it home, or was
@@ -61,6 +62,13 @@ inline constexpr std::size_t moves_bytes = area_moves * sizeof(AreaMove) + area_
 inline constexpr std::string_view data_prefix = "sluice-";
 
 struct Area;
+
+// Device and number of a file become others when it comes home, and programs compare them: cp does between
+// its look at a name and its open. So who looked at it just now has it where it is for this long.
+inline constexpr std::uint32_t looked_milliseconds = 1000;
+bool was_looked_at(const AreaMove& move);
+// Before a look that follows links, and so is not told that there is one.
+void note_look(Area& area, int folder, const char* path);
 
 // A file that is elsewhere, as it was found. Its row may be another file's at any time, and with it the path
 // there; this one stays.

@@ -233,8 +233,8 @@ bool has_more(const AreaParts& parts, const AreaWhole& whole, const std::vector<
 bool is_file(int fd, const AreaWhole& whole) {
   struct stat found {};
   int mount = 0;
-  return fd >= 0 && fstat(fd, &found) == 0 && found.st_dev == whole.device && found.st_ino == whole.inode &&
-         (whole.handle.empty() || handle_of(fd, mount) == whole.handle);
+  return fd >= 0 && fstat(fd, &found) == 0 && found.st_ino == whole.inode &&
+         (whole.handle.empty() ? found.st_dev == whole.device : handle_of(fd, mount) == whole.handle);
 }
 
 UniqueFd open_at(const std::string& path, const AreaWhole& whole) {
@@ -253,8 +253,7 @@ UniqueFd open_whole(const AreaWhole& whole, std::string& path) {
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
     struct stat found {};
-    if (lstat(entry.path().c_str(), &found) == 0 && found.st_ino == whole.inode &&
-        found.st_dev == whole.device && S_ISREG(found.st_mode)) {
+    if (lstat(entry.path().c_str(), &found) == 0 && found.st_ino == whole.inode && S_ISREG(found.st_mode)) {
       path = entry.path().string();
       return open_at(path, whole);
     }
@@ -279,7 +278,7 @@ bool is_unchanged(const AreaWhole& whole, const FileStamp& found, bool in_the_mi
 }
 
 // The pieces alone, in a new file beside it.
-Recovered to_beside(const AreaWhole& whole, const std::vector<Source>& sources, Recovered out,
+Recovered to_beside(std::uint64_t device, const std::vector<Source>& sources, Recovered out,
                     std::string why) {
   out.why = std::move(why);
   for (int i = 0; i < 1000; ++i) {
@@ -289,7 +288,7 @@ Recovered to_beside(const AreaWhole& whole, const std::vector<Source>& sources, 
       continue;
     }
     Status put = !fd ? Errno().fail("cannot make it")
-                 : whole.device != 0 && !is_on(fd.get(), whole.device)
+                 : device != 0 && !is_on(fd.get(), device)
                      ? fail("its file system is not there; mount it")
                      : write_combined(combine_sources(sources), sources, fd.get(), [] {});
     if (put && fsync(fd.get()) != 0) {
@@ -347,7 +346,7 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
     return out;
   }
   if (!fd) {
-    return to_beside(whole, sources, std::move(out),
+    return to_beside(whole.device, sources, std::move(out),
                      "the file is not there any more, or is another, or may not be written");
   }
   struct stat before {};
@@ -359,7 +358,7 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
     return out;
   }
   if (when == When::left && !is_unchanged(whole, stamp_of(fd.get(), good), in_the_middle)) {
-    return to_beside(whole, sources, std::move(out), "the file was changed since");
+    return to_beside(before.st_dev, sources, std::move(out), "the file was changed since");
   }
   const std::array<timespec, 2> times = {timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
                                          time_of(whole, sources, before)};

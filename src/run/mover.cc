@@ -143,8 +143,15 @@ Brought bring_one(Area& area, AreaMove& move, bool ended) {
   const Commit commit{.begin =
                           [&] {
                             naming.emplace(area, out.path, patience);
-                            return naming->good() && is_link_to(out.path.c_str(), out.put.c_str()) &&
-                                   change(move, AreaMove::moving, AreaMove::landing);
+                            if (!naming->good() || !is_link_to(out.path.c_str(), out.put.c_str()) ||
+                                !change(move, AreaMove::moving, AreaMove::landing)) {
+                              return false;
+                            }
+                            if (!ended && was_looked_at(move)) {
+                              change(move, AreaMove::landing, AreaMove::moving);
+                              return false;
+                            }
+                            return true;
                           },
                       .take_back =
                           [&] {
@@ -229,7 +236,8 @@ std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all, Delays*
     if (ended && (move.state == AreaMove::landing || move.state == AreaMove::moving)) {
       move.state = AreaMove::there;  // whoever was about to is gone
     }
-    if (move.state == AreaMove::there && (ended || (move.flags & AreaMove::closed) != 0) &&
+    const bool idle = (move.flags & AreaMove::closed) != 0 && !was_looked_at(move);
+    if (move.state == AreaMove::there && (ended || idle) &&
         (delays == nullptr || delays->is_due(move, now))) {
       moves.push_back({.path = move.path.data(), .move = &move, .generation = move.generation});
     }

@@ -69,15 +69,15 @@ bool is_begun(int fd, const Buffer& buffer, const std::byte* bytes, std::uint64_
          (size <= buffer.base ? size == before : is_there(fd, bytes, size - buffer.base, buffer.base));
 }
 
-// Whether a descriptor is the file of the record: the same inode, and where the file system gives handles,
-// the same of those.
+// Whether a descriptor is the file of the record: the same inode, and the same handle, where the file system
+// gives those. A device may have another number when it is mounted again.
 bool is_same(int fd, const Buffer& buffer, const BlockHead& head) {
   struct stat found {};
-  if (fstat(fd, &found) != 0 || found.st_dev != buffer.device || found.st_ino != buffer.inode) {
+  if (fstat(fd, &found) != 0 || found.st_ino != buffer.inode) {
     return false;
   }
   int mount = 0;
-  return head.handle.empty() || handle_of(fd, mount) == head.handle;
+  return head.handle.empty() ? found.st_dev == buffer.device : handle_of(fd, mount) == head.handle;
 }
 
 UniqueFd open_same(const std::string& path, const Buffer& buffer, const BlockHead& head) {
@@ -111,8 +111,7 @@ UniqueFd open_renamed(const std::string& folder, const Buffer& buffer, const Blo
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     struct stat found {};
-    if (lstat(entry.path().c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_ino == buffer.inode &&
-        found.st_dev == buffer.device) {
+    if (lstat(entry.path().c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_ino == buffer.inode) {
       if (UniqueFd out = open_same(entry.path().string(), buffer, head); out) {
         path = entry.path().string();
         return out;
@@ -160,8 +159,8 @@ void empty(Area& area, Buffer& buffer) {
   buffer.length.store(0, std::memory_order_release);
 }
 
-Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why) {
-  out.put = put_beside(out.path, buffer.device, area.bytes_of(buffer), out.bytes);
+Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why, std::uint64_t device) {
+  out.put = put_beside(out.path, device, area.bytes_of(buffer), out.bytes);
   const int number = errno;
   out.why = std::move(why);
   if (out.put.empty()) {
@@ -323,7 +322,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
       out.path.resize(out.path.size() - removed.size());
     }
     return to_beside(area, buffer, std::move(out),
-                     "the file is not there any more, is another, or may not be written");
+                     "the file is not there any more, is another, or may not be written", buffer.device);
   }
   if (fd < 0) {
     out.path = name_of(file.get(), out.path);  // its folder may have another one
@@ -337,7 +336,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
     empty(area, buffer);
     return out;
   }
-  return to_beside(area, buffer, std::move(out), "the file was changed since");
+  return to_beside(area, buffer, std::move(out), "the file was changed since", found.st_dev);
 }
 
 std::string describe(const Recovered& one) {

@@ -133,6 +133,9 @@ template <class Look>
 int looked(int folder, const char* path, struct stat* found, Look look_once) {
   const auto look = [&] { return look_at(*found, look_once); };
   const bool kept = is_keeping();
+  if (Area* area = sluice::this_area(); area != nullptr) {
+    note_look(*area, folder, path);
+  }
   int out = look();
   if (out != 0 && errno == ENOENT && (kept || is_keeping())) {
     if (describe_name(folder, path, *found)) {
@@ -572,6 +575,9 @@ SLUICE_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, 
     }
     errno = error;
     return -1;
+  }
+  if (Area* area = sluice::this_area(); area != nullptr) {
+    note_look(*area, folder, path);
   }
   dev_t device = 0;
   ino_t inode = 0;
