@@ -55,13 +55,13 @@ void predict(std::vector<FileAccount>& files, const Storage& storage) {
         continue;
       }
       const Forecast found = forecast(*place, evidence_of(storage, *place), workload_of(file, operation));
-      const auto& [rate, slowest, fastest] = found.throughput;
+      const double rate = found.throughput.rate;
       const auto taken = [&](double at) {
         return at > 0 ? static_cast<double>(bytes) / at : rate > 0 ? static_cast<double>(bytes) / rate : 0;
       };
       seconds += taken(rate);
-      low += taken(fastest);
-      high += taken(slowest);
+      low += taken(found.throughput.high);
+      high += taken(found.throughput.low);
       modelled = modelled || (!found.measured && !found.learned);
       learned = learned || found.learned;
     }

@@ -211,8 +211,8 @@ bool Delays::is_due(const AreaMove& move, Clock::time_point now) const {
 
 void Delays::failed(const AreaMove& move, std::uint32_t generation, Clock::time_point now) {
   Delay& delay = all_[&move];
-  const bool again = delay.generation == generation;
-  delay.length = again ? std::min(delay.length * 2, longest_delay) : std::chrono::seconds(1);
+  const bool repeated = delay.generation == generation;
+  delay.length = repeated ? std::min(delay.length * 2, longest_delay) : std::chrono::seconds(1);
   delay.generation = generation;
   delay.until = now + delay.length;
 }
