@@ -212,7 +212,6 @@ void clear(Buffer& buffer) {
   buffer.end = 0;
   buffer.position = -1;
   buffer.disturbed = false;
-  buffer.nameless = false;
   buffer.wait = 0;
   buffer.poor = 0;
   buffer.retired = false;

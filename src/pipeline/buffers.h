@@ -51,7 +51,6 @@ struct alignas(64) Buffer {
   std::atomic<bool> retired = false;    // never again
   std::atomic<bool> disturbed = false;  // a handler wrote to the file in the middle of something
   bool readable = false;
-  bool nameless = false;  // it had no name any more, whatever the path says
   bool leased = false;
   std::atomic<std::uint32_t> held = 0;  // 2 = the keeper has a duplicate of the open file; 1 = it is to
   pid_t process = 0;

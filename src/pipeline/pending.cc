@@ -1,7 +1,5 @@
 #include "pipeline/pending.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,13 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "pipeline/area.h"
-#include "pipeline/path_room.h"
 #include "pipeline/tell.h"
-#include "pipeline/write_at.h"
 
 // Bare system calls: in a program these are calls of Sluice's, which pass no stage.
 namespace sluice {
@@ -251,92 +246,6 @@ Pending* find(Area& area, std::uint32_t bucket, Meant meant, int most = most_wai
   return nullptr;
 }
 
-// Whether a file is what somebody who was killed had begun to put down: the beginning of ours.
-bool is_begun(Area& area, const Pending& file, int fd) {
-  struct stat found {};
-  if (syscall(SYS_fstat, fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_nlink != 1 ||
-      static_cast<std::uint64_t>(found.st_size) > file.length) {
-    return false;
-  }
-  const auto* bytes = area.at<std::byte>(file.data);
-  char piece[512];
-  for (long at = 0; at < found.st_size;) {
-    const long got = syscall(SYS_pread64, fd, piece, sizeof piece, at);
-    if (got <= 0 || std::memcmp(piece, bytes + at, static_cast<std::size_t>(got)) != 0) {
-      return false;
-    }
-    at += got;
-  }
-  return true;
-}
-
-// One that may have been made already with the mode that it gets, which may forbid that to its owner.
-int open_begun(int folder, const char* name, int flags) {
-  const auto named = static_cast<int>(syscall(SYS_openat, folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (named < 0) {
-    return -1;
-  }
-  char self[64];
-  std::snprintf(self, sizeof self, "/proc/self/fd/%d", named);
-  const auto open = [&] {
-    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, self, (flags & ~O_NOFOLLOW) | O_CLOEXEC));
-  };
-  struct stat found {};
-  const bool is_file = syscall(SYS_fstat, named, &found) == 0 && S_ISREG(found.st_mode);
-  int out = is_file ? open() : -1;
-  if (is_file && out < 0 && errno == EACCES && found.st_uid == static_cast<uid_t>(syscall(SYS_geteuid))) {
-    const mode_t mode = found.st_mode & 07777U;
-    if (syscall(SYS_fchmodat, AT_FDCWD, self, mode | S_IRUSR | S_IWUSR) == 0) {
-      out = open();
-      syscall(SYS_fchmodat, AT_FDCWD, self, mode);
-    }
-  }
-  syscall(SYS_close, named);
-  return out;
-}
-
-// What a new file is opened with, to be as the program has it.
-int make_flags(const Pending& file) {
-  return (file.flags & ~O_TRUNC) | O_CREAT | O_EXCL | O_CLOEXEC;
-}
-
-int make_file(Area& area, Pending& file, int folder, PutDown& out) {
-  // A name is a string only in the path.
-  const char* name = file.path() + file.name;
-  const bool again = file.begun.exchange(1) != 0;
-  int fd = static_cast<int>(syscall(SYS_openat, folder, name, make_flags(file), file.mode));
-  if (fd >= 0 || errno != EEXIST) {
-    file.begun.store(fd >= 0 || again ? 1 : 0);
-    return fd;
-  }
-  file.begun.store(again ? 1 : 0);
-  if (again) {
-    const int there = open_begun(folder, name, O_RDONLY | O_NONBLOCK);
-    if (there >= 0 && is_begun(area, file, there)) {
-      fd = open_begun(folder, name, file.flags & ~(O_CREAT | O_EXCL | O_TRUNC));
-    }
-    if (there >= 0) {
-      syscall(SYS_close, there);
-    }
-    if (fd >= 0) {
-      return fd;
-    }
-  }
-  out.beside = true;
-  for (int i = 1; i < 100 && fd < 0; ++i) {
-    char number[16] = "";
-    if (i > 1) {
-      std::snprintf(number, sizeof number, ".%d", i);
-    }
-    std::snprintf(out.name.data(), out.name.size(), "%.220s.sluice-recovered%s", name, number);
-    fd = static_cast<int>(syscall(SYS_openat, folder, out.name.data(), make_flags(file), file.mode));
-    if (fd < 0 && errno != EEXIST) {
-      break;
-    }
-  }
-  return fd;
-}
-
 }  // namespace
 
 NameLock::NameLock(Area& area, const FolderId& folder, std::string_view name)
@@ -564,107 +473,6 @@ void free_pending_blocks(Area& area) {
       area.free_block(block);
     }
   }
-}
-
-PutDown put_down(Area& area, Pending& file, int folder) {
-  PutDown out;
-  out.fd = make_file(area, file, folder, out);
-  if (out.fd < 0) {
-    out.error = errno;
-    return out;
-  }
-  // Before it is written, which takes rights away that only its owner may give.
-  if ((file.mode & this_umask()) != 0) {
-    syscall(SYS_fchmod, out.fd, file.mode);
-  }
-  out.error = write_at(out.fd, area.at<std::byte>(file.data), file.length, 0);
-  if (out.error != 0) {
-    syscall(SYS_unlinkat, folder, out.beside ? out.name.data() : file.path() + file.name, 0);
-    syscall(SYS_close, out.fd);
-    file.begun = 0;
-    out.fd = -1;
-    return out;
-  }
-  const timespec time{.tv_sec = file.changed / 1000000000, .tv_nsec = file.changed % 1000000000};
-  const timespec times[2] = {time, time};
-  syscall(SYS_utimensat, out.fd, nullptr, times, 0);
-  area.pending_bytes.fetch_add(file.length, std::memory_order_relaxed);
-  return out;
-}
-
-std::uint64_t print_of(const FileHandle& handle) {
-  return handle.empty()
-             ? 0
-             : path_hash({reinterpret_cast<const char*>(handle.bytes.data()), handle.bytes.size()}) | 1;
-}
-
-bool is_folder_of(const Pending& file, int folder) {
-  struct stat found {};
-  int mount = -1;
-  return syscall(SYS_fstat, folder, &found) == 0 && found.st_dev == file.device &&
-         found.st_ino == file.inode &&
-         (file.folder_print == 0 || print_of(handle_of(folder, mount)) == file.folder_print);
-}
-
-namespace {
-
-// The folder of that name where it is the one that a file was made in; else -1.
-int open_if_same(const Pending& file, int in, const char* name, int flags) {
-  const auto fd = static_cast<int>(syscall(SYS_openat, in, name, flags | O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (fd >= 0 && !is_folder_of(file, fd)) {
-    syscall(SYS_close, fd);
-    errno = ENOENT;
-    return -1;
-  }
-  return fd;
-}
-
-// The same under whatever name it has in the folder of that path.
-int open_renamed(const Pending& file, const char* above) {
-  const auto in = static_cast<int>(syscall(SYS_openat, AT_FDCWD, above, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  alignas(std::uint64_t) char entries[2048];
-  int out = -1;
-  long size = 0;
-  while (in >= 0 && out < 0 && (size = syscall(SYS_getdents64, in, entries, sizeof entries)) > 0) {
-    for (long at = 0; at < size && out < 0;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
-      at += entry->d_reclen;
-      out = entry->d_ino == file.inode ? open_if_same(file, in, entry->d_name, O_NOFOLLOW) : -1;
-    }
-  }
-  if (in >= 0) {
-    syscall(SYS_close, in);
-  }
-  return out;
-}
-
-}  // namespace
-
-int open_folder(const Pending& file) {
-  constexpr int most_tries = 3;  // somebody may rename it again and again
-  const PathRoom room;
-  const std::size_t size = file.name > 1 ? file.name - 1 : 1;  // the root's ends in '/'
-  if (!room || size >= PathRoom::size) {
-    errno = ENOMEM;
-    return -1;
-  }
-  int fd = -1;
-  for (int i = 0; i < most_tries; ++i) {
-    std::memcpy(room.text(), file.path(), size);
-    room.text()[size] = 0;
-    fd = open_if_same(file, AT_FDCWD, room.text(), 0);
-    char* slash = std::strrchr(room.text(), '/');
-    if (fd >= 0 || (errno != ENOENT && errno != ENOTDIR) || slash == nullptr) {
-      return fd;
-    }
-    slash[slash == room.text() ? 1 : 0] = 0;
-    fd = open_renamed(file, room.text());
-    if (fd >= 0) {
-      return fd;
-    }
-  }
-  errno = ENOENT;
-  return -1;
 }
 
 }  // namespace sluice

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <set>
 #include <string>
 
@@ -17,171 +16,17 @@
 #include "base/step.h"
 #include "base/text.h"
 #include "pipeline/area.h"
-#include "pipeline/write_at.h"
+#include "run/beside.h"
 #include "run/part_log.h"
+#include "run/part_source.h"
 
 namespace sluice {
 namespace {
 
 using Outcome = Recovered::Outcome;
 
-constexpr std::size_t at_once = std::size_t{8} << 20;  // bytes, written by one call
-constexpr int patience = 1000;                         // milliseconds, for somebody who writes to a part
+constexpr int patience = 1000;  // milliseconds, for somebody who writes to a part
 constexpr std::int64_t a_moment = 2 * std::int64_t{1000000000};  // in which a write that has begun is done
-
-// A part, as whoever brings it together has it.
-struct Source {
-  std::string data;
-  UniqueFd fd;
-  std::vector<Piece> pieces;
-};
-
-Source open_source(std::string data) {
-  UniqueFd fd(open(data.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  return {.data = std::move(data), .fd = std::move(fd), .pieces = {}};
-}
-
-Combined combine_sources(const std::vector<Source>& sources) {
-  std::vector<std::vector<Piece>> pieces;
-  for (const Source& source : sources) {
-    pieces.push_back(source.pieces);
-  }
-  return combine_pieces(pieces);
-}
-
-Status read_all(const Source& from, char* bytes, std::size_t length, std::uint64_t offset) {
-  while (length > 0) {
-    const ssize_t done = pread(from.fd.get(), bytes, length, static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) {
-      continue;
-    }
-    if (done <= 0) {
-      const int number = done == 0 ? EIO : errno;
-      return fail(number, fmt::format("cannot read {}", quote(from.data)));
-    }
-    bytes += done;
-    offset += static_cast<std::uint64_t>(done);
-    length -= static_cast<std::size_t>(done);
-  }
-  return {};
-}
-
-// Extents that lie side by side are written together, whoever wrote them: that is what parts are for.
-Status write_extents(const Combined& combined, const std::vector<Source>& sources, int fd,
-                     const std::function<void()>& begins) {
-  std::vector<char> buffer(at_once);
-  std::size_t filled = 0;
-  std::uint64_t base = 0;
-  const auto flush = [&]() -> Status {
-    begins();
-    const std::size_t length = std::exchange(filled, 0);
-    const int error = write_at(fd, buffer.data(), length, base);
-    return error == 0 ? Status() : fail(error, "cannot write it");
-  };
-  for (const auto& [begin, extent] : combined.extents) {
-    for (std::uint64_t at = begin; at < extent.end;) {
-      if (base + filled != at || filled == at_once) {
-        SLUICE_CHECK(flush());
-        base = at;
-      }
-      const auto length =
-          static_cast<std::size_t>(std::min<std::uint64_t>(extent.end - at, at_once - filled));
-      SLUICE_CHECK(read_all(sources[extent.part], buffer.data() + filled, length, at));
-      filled += length;
-      at += length;
-    }
-  }
-  return flush();
-}
-
-// A part that has lost bytes is found before anything is written.
-Status check_sources(const Combined& combined, const std::vector<Source>& sources) {
-  for (const auto& [begin, extent] : combined.extents) {
-    const Source& source = sources[extent.part];
-    struct stat found {};
-    if (!source.fd || fstat(source.fd.get(), &found) != 0) {
-      return Errno().fail(fmt::format("cannot read {}", quote(source.data)));
-    }
-    if (static_cast<std::uint64_t>(found.st_size) < extent.end) {
-      return fail(EIO, fmt::format("{} ends at {}, and should have bytes up to {}", quote(source.data),
-                                   found.st_size, extent.end));
-    }
-  }
-  return {};
-}
-
-// Makes a file end there at least. Others may make it longer at any moment, so nothing that could make it
-// shorter, where the file system has something else.
-Status reach(int fd, std::uint64_t size) {
-  struct stat found {};
-  if (fstat(fd, &found) == 0 && (static_cast<std::uint64_t>(found.st_size) >= size ||
-                                 fallocate(fd, 0, static_cast<off_t>(size) - 1, 1) == 0 ||
-                                 ftruncate(fd, static_cast<off_t>(size)) == 0)) {
-    return {};
-  }
-  return Errno().fail("cannot give it its size");
-}
-
-// Writes it into a file that is the one it belongs to, or new and empty.
-Status write_combined(const Combined& combined, const std::vector<Source>& sources, int fd,
-                      const std::function<void()>& begins) {
-  SLUICE_CHECK(check_sources(combined, sources));
-  struct stat found {};
-  begins();
-  if (combined.kept != Combined::all &&
-      (fstat(fd, &found) != 0 || (static_cast<std::uint64_t>(found.st_size) > combined.kept &&
-                                  ftruncate(fd, static_cast<off_t>(combined.kept)) != 0))) {
-    return Errno().fail("cannot make it shorter");
-  }
-  step("parts: about to be written");
-  SLUICE_CHECK(write_extents(combined, sources, fd, begins));
-  step("parts: written");
-  return reach(fd, combined.reach);
-}
-
-Result<std::string> read_log(const Source& log) {
-  struct stat found {};
-  if (!log.fd || fstat(log.fd.get(), &found) != 0) {
-    return Errno().fail(fmt::format("cannot read {}", quote(log.data)));
-  }
-  std::string out(static_cast<std::size_t>(found.st_size), '\0');
-  SLUICE_CHECK(read_all(log, out.data(), out.size(), 0));
-  return out;
-}
-
-// Others could put something there that writes to files in our name.
-bool is_ours(const Source& source) {
-  struct stat found {};
-  return source.fd && fstat(source.fd.get(), &found) == 0 && S_ISREG(found.st_mode) &&
-         found.st_uid == geteuid();
-}
-Status check_ours(const Source& source) {
-  return is_ours(source) ? Status() : fail(EPERM, fmt::format("{} is somebody else's", quote(source.data)));
-}
-
-// With what is noted of it, in its log and in memory.
-Result<Source> source_of(const AreaPart& part) {
-  Source out = open_source(part.data.data());
-  if (!out.fd && (part.count > 0 || part.logged > 0)) {
-    return Errno().fail(fmt::format("cannot open {}", quote(out.data)));
-  }
-  if (out.fd) {
-    SLUICE_CHECK(check_ours(out));
-  }
-  if (part.logged > log_head_bytes) {
-    const Source file = open_source(log_path(part).data());
-    SLUICE_TRY(const std::string bytes, read_log(file));
-    SLUICE_CHECK(check_ours(file));
-    SLUICE_TRY(PartLog log, parse_part_log(bytes));
-    if (log.pieces.size() < (part.logged - log_head_bytes) / sizeof(LogPiece)) {
-      return fail(log.damage.empty() ? "its log is cut off" : log.damage);
-    }
-    out.pieces = std::move(log.pieces);
-  }
-  const std::uint32_t count = std::min<std::uint32_t>(part.count, AreaPart::most_pieces);
-  out.pieces.insert(out.pieces.end(), part.pieces.begin(), part.pieces.begin() + count);
-  return out;
-}
 
 // The parts of a whole, each with its lock.
 class Locks {
@@ -250,24 +95,25 @@ UniqueFd open_whole(const AreaWhole& whole, std::string& path) {
   }
   const std::string folder = folder_of(path);
   const std::string name = path.substr(path.rfind('/'));
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    struct stat found {};
-    if (lstat(entry.path().c_str(), &found) == 0 && found.st_ino == whole.inode && S_ISREG(found.st_mode)) {
-      path = entry.path().string();
-      return open_at(path, whole);
+  UniqueFd out;
+  auto found = find_in(folder, [&](const std::string& entry) {
+    struct stat is {};
+    if (lstat(entry.c_str(), &is) == 0 && is.st_ino == whole.inode && S_ISREG(is.st_mode)) {
+      out = open_at(entry, whole);
     }
+    return static_cast<bool>(out);
+  });
+  const bool elsewhere = !found;
+  if (elsewhere) {
+    found = find_in(folder_of(folder), [&](const std::string& entry) {
+      out = open_at(entry + name, whole);
+      return static_cast<bool>(out);
+    });
   }
-  if (!failed) {
-    return {};
+  if (out) {
+    path = *found + (elsewhere ? name : "");
   }
-  for (const auto& entry : std::filesystem::directory_iterator(folder_of(folder), failed)) {
-    if (UniqueFd out = open_at(entry.path().string() + name, whole); out) {
-      path = entry.path().string() + name;
-      return out;
-    }
-  }
-  return {};
+  return out;
 }
 
 // Whether nobody but us wrote to it since. Who was killed in the middle of that had begun a moment before.
@@ -278,43 +124,26 @@ bool is_unchanged(const AreaWhole& whole, const FileStamp& found, bool in_the_mi
 }
 
 // The pieces alone, in a new file beside it.
-Recovered to_beside(std::uint64_t device, const std::vector<Source>& sources, Recovered out,
+Recovered to_beside(std::uint64_t device, const std::vector<PartSource>& sources, Recovered out,
                     std::string why) {
+  const auto name = put_beside(out.path, device, [&](int fd) { return write_sources(sources, fd, [] {}); });
   out.why = std::move(why);
-  for (int i = 0; i < 1000; ++i) {
-    const std::string name = beside_name(out.path, i);
-    const UniqueFd fd(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!fd && errno == EEXIST) {
-      continue;
-    }
-    Status put = !fd ? Errno().fail("cannot make it")
-                 : device != 0 && !is_on(fd.get(), device)
-                     ? fail("its file system is not there; mount it")
-                     : write_combined(combine_sources(sources), sources, fd.get(), [] {});
-    if (put && fsync(fd.get()) != 0) {
-      put = Errno().fail("cannot sync it");
-    }
-    if (!put) {
-      if (fd) {
-        unlink(name.c_str());
-      }
-      out.why += fmt::format(", and it cannot be put beside it: {}", put.error().text());
-      return out;
-    }
-    out.put = name;
-    out.outcome = Outcome::beside;
+  if (!name) {
+    out.why += fmt::format(", and beside it is no place: {}", name.error().text());
     return out;
   }
+  out.put = *name;
+  out.outcome = Outcome::beside;
   return out;
 }
 
 // As if the program had written it there: the time is that of the last write, or what somebody set since.
-timespec time_of(const AreaWhole& whole, const std::vector<Source>& sources, const struct stat& before) {
+timespec time_of(const AreaWhole& whole, const std::vector<PartSource>& sources, const struct stat& before) {
   timespec last = before.st_mtim;
   if (is_changed_since(whole, nanoseconds(before.st_mtim), nanoseconds(before.st_ctim))) {
     set_nanoseconds(last, whole.changed);
   } else if (whole.changed == 0 && nanoseconds(last) == whole.stamp.changed) {  // from logs
-    for (const Source& source : sources) {
+    for (const PartSource& source : sources) {
       struct stat found {};
       if (!source.pieces.empty() && source.fd && fstat(source.fd.get(), &found) == 0 &&
           nanoseconds(found.st_mtim) > nanoseconds(last)) {
@@ -332,7 +161,7 @@ bool is_nobodys(int fd, When when) {
 }
 
 // `moved`, `beside` and `dropped` are done, and `failed` is not.
-Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd fd, When when,
+Recovered gather(AreaWhole& whole, const std::vector<PartSource>& sources, UniqueFd fd, When when,
                  bool in_the_middle) {
   Recovered out;
   out.path = whole.path.data();
@@ -365,8 +194,7 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
   // What the program sees meanwhile is what it will see.
   whole.changed = nanoseconds(times[1]);
   whole.settled = 1;
-  Status put = write_combined(combine_sources(sources), sources, fd.get(),
-                              [&] { whole.began = nanoseconds_of(CLOCK_REALTIME); });
+  Status put = write_sources(sources, fd.get(), [&] { whole.began = nanoseconds_of(CLOCK_REALTIME); });
   if (put) {
     futimens(fd.get(), times.data());
   }
@@ -387,7 +215,7 @@ Recovered gather(AreaWhole& whole, const std::vector<Source>& sources, UniqueFd 
 // REQUIRES: the parts' locks.
 Recovered gather_parts(AreaWhole& whole, const std::vector<AreaPart*>& parts, UniqueFd fd, When when,
                        bool in_the_middle) {
-  std::vector<Source> sources;
+  std::vector<PartSource> sources;
   for (const AreaPart* part : parts) {
     auto source = source_of(*part);
     if (!source) {
@@ -468,7 +296,7 @@ bool is_due(const AreaParts& parts, std::uint32_t index, When when) {
   return when == When::left || whole.error == 0;  // what failed is tried again at the end
 }
 
-bool is_log(const Source& source) {
+bool is_log(const PartSource& source) {
   std::array<char, sizeof(LogHead::magic)> begin = {};
   return is_ours(source) && pread(source.fd.get(), begin.data(), begin.size(), 0) == std::ssize(begin) &&
          is_part_log({begin.data(), begin.size()});
@@ -477,7 +305,7 @@ bool is_log(const Source& source) {
 // A whole and its parts, of which only the logs are left.
 struct Logged {
   AreaWhole whole;
-  std::vector<Source> sources;
+  std::vector<PartSource> sources;
   std::set<std::string> damaged;  // parts whose logs are, in the end
   std::string damage;             // of one of them
   std::string lost;               // why nothing can be done
@@ -495,7 +323,7 @@ void add_part(Logged& whole, std::string data, PartLog log) {
     whole.damaged.insert(data);
     whole.damage = std::move(log.damage);
   }
-  Source& source = whole.sources.emplace_back(open_source(std::move(data)));
+  PartSource& source = whole.sources.emplace_back(open_source(std::move(data)));
   source.pieces = std::move(log.pieces);
   if (!is_ours(source)) {
     whole.lost = fmt::format("{} is not there any more, or is somebody else's, and its log is there",
@@ -513,7 +341,7 @@ Recovered gather_logged(Logged& one) {
   if (!one.damage.empty()) {
     out.why += (out.why.empty() ? "" : ", and ") + one.damage;
   }
-  for (const Source& source : one.sources) {
+  for (const PartSource& source : one.sources) {
     if (out.outcome == Outcome::failed) {
       break;
     }
@@ -529,46 +357,6 @@ Recovered gather_logged(Logged& one) {
 }
 
 }  // namespace
-
-Combined combine_pieces(const std::vector<std::vector<Piece>>& parts) {
-  Combined out;
-  std::vector<std::pair<Piece, std::size_t>> all;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    for (const Piece& piece : parts[i]) {
-      all.emplace_back(piece, i);
-    }
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.first.order < b.first.order; });
-  // What begins before an offset and reaches beyond it becomes two.
-  const auto split = [&](std::uint64_t at) {
-    auto next = out.extents.lower_bound(at);
-    if (next != out.extents.begin()) {
-      auto& [begin, extent] = *std::prev(next);
-      if (extent.end > at) {
-        out.extents.emplace_hint(next, at, extent);
-        extent.end = at;
-      }
-    }
-    return out.extents.lower_bound(at);
-  };
-  for (const auto& [piece, part] : all) {
-    if (piece.length == Piece::cut) {
-      out.extents.erase(split(piece.offset), out.extents.end());
-      out.kept = std::min(out.kept, piece.offset);
-      out.reach = piece.offset;
-      continue;
-    }
-    const std::uint64_t end = piece.offset + piece.length;
-    out.reach = std::max(out.reach, end);
-    if (piece.length != Piece::grown) {
-      const auto last = split(end);
-      out.extents.erase(split(piece.offset), last);
-      out.extents[piece.offset] = {.end = end, .part = part};
-    }
-  }
-  return out;
-}
 
 std::vector<Recovered> list_open_parts(Area& area) {
   std::vector<Recovered> out;
@@ -658,7 +446,7 @@ std::vector<Recovered> combine_logs(const std::string& folder, bool look_only) {
   std::vector<Recovered> out;
   std::map<std::string, Logged> wholes;  // by what logs of one file have alike
   for (const std::string& name : list_folder(folder).value_or(std::vector<std::string>())) {
-    const Source source = open_source(fmt::format("{}/{}", folder, name));
+    const PartSource source = open_source(fmt::format("{}/{}", folder, name));
     if (!name.ends_with(ending) || !is_log(source)) {
       continue;
     }

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -16,25 +15,6 @@
 #include "run/recover.h"
 
 namespace sluice {
-
-// A file as its pieces make it.
-struct Combined {
-  struct Extent {
-    std::uint64_t end = 0;
-    std::size_t part = 0;  // who has it
-
-    bool operator==(const Extent&) const = default;
-  };
-  static constexpr std::uint64_t all = UINT64_MAX;
-
-  std::uint64_t kept = all;  // so far the file that is there stays, where no extent says otherwise
-  std::uint64_t reach = 0;   // it ends there at least
-  std::map<std::uint64_t, Extent> extents;  // by where they begin; none overlap
-};
-
-// Of the pieces of each part, in any order. Of two pieces the later one counts. How long the file is that is
-// there is no matter: others may make it longer at any moment, and lose nothing. Pure.
-Combined combine_pieces(const std::vector<std::vector<Piece>>& parts);
 
 enum class When {
   runs,   // files whose parts are all closed, and those that somebody waits for

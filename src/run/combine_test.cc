@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "run/beside.h"
+#include "run/part_source.h"
 #include "run/recover.h"
 #include "run/shared.h"
 

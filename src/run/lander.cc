@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <thread>
 #include <tuple>
 
@@ -50,21 +49,6 @@ Recovered about(const Pending& file) {
 }
 
 constexpr const char* changed_folder = "its folder is not there any more, or is another";
-
-// Its folder, under another name in the one that it was in.
-UniqueFd open_renamed(const std::string& parent, const Pending& file) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
-    if (!entry.is_directory(ignored) || entry.is_symlink(ignored)) {
-      continue;
-    }
-    UniqueFd out(open(entry.path().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (out && is_folder_of(file, out.get())) {
-      return out;
-    }
-  }
-  return {};
-}
 
 // A folder of our own beside the one that a file was made in, or above where that is gone as well; the same
 // for all of them. Not on another file system: the right one may be mounted later.
@@ -172,12 +156,8 @@ Lander::Folder Lander::folder_of(const Pending& file) {
   if (out.fd || (errno != ENOENT && errno != ENOTDIR)) {
     return out;
   }
-  const std::string path = sluice::folder_of({file.path(), file.path_size});
-  out.fd = open_renamed(sluice::folder_of(path), file);
-  if (!out.fd) {
-    out.fd = make_beside(path, file, out.instead);
-    out.why = out.fd ? changed_folder : std::strerror(errno);
-  }
+  out.fd = make_beside(sluice::folder_of({file.path(), file.path_size}), file, out.instead);
+  out.why = out.fd ? changed_folder : std::strerror(errno);
   return out;
 }
 

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "move/home.h"
+#include "run/beside.h"
 #include "run/own_thread.h"
 
 namespace sluice {
@@ -57,13 +57,8 @@ std::string find_folder(const std::string& before, const AreaMove& move) {
   if (is_folder_of(before, move)) {
     return before;
   }
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_of(before), ignored)) {
-    if (is_folder_of(entry.path().string(), move)) {
-      return entry.path().string();
-    }
-  }
-  return "";
+  return find_in(folder_of(before), [&](const std::string& path) { return is_folder_of(path, move); })
+      .value_or("");
 }
 
 // Its path, also where its folder got another name; "" where that is not found.
@@ -87,14 +82,13 @@ std::string find_link(const AreaMove& move, bool& gone) {
   if (!folder.empty() && is_link_to(same.c_str(), data)) {
     return same;
   }
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    if (is_link_to(entry.path().c_str(), data)) {
-      return entry.path().string();
-    }
+  if (folder.empty()) {
+    return "";
   }
-  gone = !folder.empty() && !failed;
-  return "";
+  const auto found =
+      find_in(folder, [&](const std::string& entry) { return is_link_to(entry.c_str(), data); });
+  gone = found && found->empty();
+  return found.value_or("");
 }
 
 bool is_linked(const AreaMove& move) {

@@ -1,6 +1,5 @@
 #include "run/recover.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -12,7 +11,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -24,6 +22,7 @@
 #include "move/home.h"
 #include "pipeline/tell.h"
 #include "pipeline/write_at.h"
+#include "run/beside.h"
 #include "run/combine.h"
 #include "run/lander.h"
 #include "run/mover.h"
@@ -108,50 +107,16 @@ UniqueFd open_handle(const std::string& folder, const Buffer& buffer, const Bloc
 // Under another name in the same folder.
 UniqueFd open_renamed(const std::string& folder, const Buffer& buffer, const BlockHead& head,
                       std::string& path) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    struct stat found {};
-    if (lstat(entry.path().c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_ino == buffer.inode) {
-      if (UniqueFd out = open_same(entry.path().string(), buffer, head); out) {
-        path = entry.path().string();
-        return out;
-      }
+  UniqueFd out;
+  const auto found = find_in(folder, [&](const std::string& entry) {
+    struct stat is {};
+    if (lstat(entry.c_str(), &is) == 0 && S_ISREG(is.st_mode) && is.st_ino == buffer.inode) {
+      out = open_same(entry, buffer, head);
     }
-  }
-  return {};
-}
-
-// The bytes alone, in a new file beside, or above where the folder is gone. Its name, or "" and errno.
-std::string put_beside(std::string path, std::uint64_t device, const std::byte* bytes, std::uint64_t length) {
-  const std::string name_alone = path.substr(path.rfind('/') + 1);
-  std::string folder = folder_of(path);
-  struct stat found {};
-  while (folder.size() > 1 && stat(folder.c_str(), &found) != 0 && errno == ENOENT) {
-    folder = folder_of(folder);
-  }
-  path = folder + (folder.ends_with('/') ? "" : "/") + name_alone;
-  for (int i = 0; i < 1000; ++i) {
-    std::string name = beside_name(path, i);
-    const UniqueFd fd(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!fd && errno == EEXIST) {
-      continue;
-    }
-    if (!fd) {
-      return "";
-    }
-    int error = is_on(fd.get(), device) ? write_at(fd.get(), bytes, length, 0) : ENODEV;
-    if (error == 0 && fsync(fd.get()) != 0) {
-      error = errno;
-    }
-    if (error != 0) {
-      unlink(name.c_str());
-      errno = error;
-      return "";
-    }
-    return name;
-  }
-  errno = EEXIST;
-  return "";
+    return static_cast<bool>(out);
+  });
+  path = out ? *found : path;
+  return out;
 }
 
 void empty(Area& area, Buffer& buffer) {
@@ -160,14 +125,16 @@ void empty(Area& area, Buffer& buffer) {
 }
 
 Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why, std::uint64_t device) {
-  out.put = put_beside(out.path, device, area.bytes_of(buffer), out.bytes);
-  const int number = errno;
+  const auto name = put_beside(out.path, device, [&](int fd) -> Status {
+    const int error = write_at(fd, area.bytes_of(buffer), out.bytes, 0);
+    return error == 0 ? Status() : fail(error, "cannot write it");
+  });
   out.why = std::move(why);
-  if (out.put.empty()) {
-    out.why += number == ENODEV ? ", and its file system is not there; mount it"
-                                : fmt::format(", and beside it is no place: {}", std::strerror(number));
+  if (!name) {
+    out.why += fmt::format(", and beside it is no place: {}", name.error().text());
     return out;
   }
+  out.put = *name;
   out.outcome = Outcome::beside;
   empty(area, buffer);
   return out;
@@ -251,22 +218,6 @@ bool take_area(int fd, std::size_t size, bool wait) {
 }
 
 }  // namespace
-
-std::string beside_name(const std::string& path, int again) {
-  constexpr std::size_t most = 220;  // bytes of a name, so that the rest fits into 255
-  const std::size_t start = path.rfind('/') + 1;
-  std::size_t size = path.size() - start;
-  if (size > most) {
-    for (size = most; (static_cast<unsigned char>(path[start + size]) & 0xC0) == 0x80; --size) {
-    }
-  }
-  return path.substr(0, start + size) + ".sluice-recovered" + (again == 0 ? "" : fmt::format(".{}", again));
-}
-
-bool is_on(int fd, std::uint64_t device) {
-  struct stat found {};
-  return fstat(fd, &found) == 0 && found.st_dev == device;
-}
 
 bool is_needed(Area& area) {
   const std::span<Buffer> all = area.all_buffers();

@@ -25,12 +25,6 @@ struct Recovered {
 // kept back, except where it failed. REQUIRES: the buffer's lock, and it has a block.
 Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive);
 
-// What a file beside another is called, where so many of that name are there already.
-std::string beside_name(const std::string& path, int again);
-// Whether a new file is on a device: what is at a path may be the folder that another file system was mounted
-// on.
-bool is_on(int fd, std::uint64_t device);
-
 // Whether anything in it is still to be done.
 bool is_needed(Area& area);
 

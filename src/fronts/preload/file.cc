@@ -10,15 +10,16 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 #include "fronts/preload/forks.h"
 #include "fronts/preload/hints.h"
+#include "fronts/preload/paths.h"
 #include "fronts/preload/pending.h"
 #include "pipeline/area.h"
+#include "pipeline/entries.h"
 #include "pipeline/line.h"
 #include "pipeline/pool.h"
 #include "stages/registry.h"
@@ -41,222 +42,10 @@ std::atomic<std::uint32_t> wanted_names = 0;          // SLUICE_BIT of what chan
 std::atomic<bool> active = false;
 std::atomic<unsigned> highest = 0;  // descriptor that ever was managed
 
-// A call of libc's that a stage ends in: others who stand in for it may come back to us by its number.
-template <class Call>
-auto below(Call call) {
-  ++within.calls;
-  const auto out = call();
-  within.calls -= within.calls > 0 ? 1 : 0;
-  return out;
-}
-
-int close_below(int fd) {
-  return below([&] { return real.close(fd); });
-}
-int closed_already(int) {
-  return 0;
-}
-
-// Through `real` and not copies of it: it is filled later than this.
-constexpr Calls calls_with(int (*close)(int)) {
-  return {
-      .openat = [](int folder, const char* path, int flags,
-                   mode_t mode) { return below([&] { return open_native(folder, path, flags, mode); }); },
-      .close = close,
-      .read = [](int fd, void* data,
-                 std::size_t length) { return below([&] { return real.read(fd, data, length); }); },
-      .pread = [](int fd, void* data, std::size_t length,
-                  off_t offset) { return below([&] { return real.pread(fd, data, length, offset); }); },
-      .write = [](int fd, const void* data,
-                  std::size_t length) { return below([&] { return real.write(fd, data, length); }); },
-      .pwrite = [](int fd, const void* data, std::size_t length,
-                   off_t offset) { return below([&] { return real.pwrite(fd, data, length, offset); }); },
-      .lseek = [](int fd, off_t offset,
-                  int whence) { return below([&] { return real.lseek(fd, offset, whence); }); },
-      .fsync = [](int fd) { return below([&] { return real.fsync(fd); }); },
-      .fdatasync = [](int fd) { return below([&] { return real.fdatasync(fd); }); },
-      .ftruncate = [](int fd, off_t size) { return below([&] { return real.ftruncate(fd, size); }); },
-      .fallocate =
-          [](int fd, int mode, off_t offset, off_t length) {
-            return below([&] { return real.fallocate(fd, mode, offset, length); });
-          },
-      .change_names = nullptr,  // see calls_that_change_names
-  };
-}
-constexpr Calls calls = calls_with(close_below);
-constexpr Calls calls_when_closed = calls_with(closed_already);
-
-// Stages do not end in the middle, with what they hold: a thread is cancelled before a call or after it. And
-// not in one whose own call of libc would be no place for that, because a stage writes something first.
-class NotCancelled {
- public:
-  NotCancelled() : alone_(is_single_threaded()) {
-    if (!alone_ && within.uncancelled++ == 0) [[unlikely]] {
-      pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &within.cancel_state);
-    }
-  }
-  NotCancelled(const NotCancelled&) = delete;
-  NotCancelled& operator=(const NotCancelled&) = delete;
-  // A handler that jumped within itself has left already.
-  ~NotCancelled() {
-    if (!alone_ && within.uncancelled > 0 && --within.uncancelled == 0) [[unlikely]] {
-      pthread_setcancelstate(within.cancel_state, nullptr);
-    }
-  }
-
- private:
-  bool alone_;
-};
-
-// What stands for the call, of this thread.
-struct Performing {
-  Perform perform = nullptr;
-  void* context = nullptr;
-};
-__attribute__((tls_model("initial-exec"))) thread_local constinit Performing performing;
-
-std::int64_t performed() {
-  return below([] { return performing.perform(performing.context); });
-}
-
-// What is performed has no data; a stage that writes something else of the file first has.
-constexpr Calls calls_performed = [] {
-  Calls out = calls;
-  out.openat = [](int, const char*, int, mode_t) { return static_cast<int>(performed()); };
-  out.ftruncate = [](int, off_t) { return static_cast<int>(performed()); };
-  out.read = [](int fd, void* data, std::size_t length) {
-    return data == nullptr ? performed() : calls.read(fd, data, length);
-  };
-  out.pread = [](int fd, void* data, std::size_t length, off_t offset) {
-    return data == nullptr ? performed() : calls.pread(fd, data, length, offset);
-  };
-  out.write = [](int fd, const void* data, std::size_t length) {
-    return data == nullptr ? performed() : calls.write(fd, data, length);
-  };
-  out.pwrite = [](int fd, const void* data, std::size_t length, off_t offset) {
-    return data == nullptr ? performed() : calls.pwrite(fd, data, length, offset);
-  };
-  return out;
-}();
-
-constexpr Calls calls_that_change_names = [] {
-  Calls out = calls;
-  out.change_names = [] { return static_cast<int>(performed()); };
-  return out;
-}();
-
-__attribute__((always_inline)) inline std::int64_t act_with(const Calls& at_the_end, const Stack& stack,
-                                                            FileStates& states, sluice_activity& activity) {
-  const NotCancelled whole;
-  const bool foreign = stack.is_foreign();
-  const unsigned before = foreign ? inside_foreign++ : 0;
-  const std::int64_t result = stack.act(at_the_end, states, activity);
-  if (foreign) [[unlikely]] {
-    inside_foreign = before;
-  }
-  if (result < 0) {
-    errno = activity.error;
-  }
-  return result;
-}
-
-__attribute__((always_inline)) inline std::int64_t act_with(const Calls& at_the_end, File& file,
-                                                            sluice_activity& activity) {
-  return act_with(at_the_end, *file.stack, file.states, activity);
-}
-
-sluice_activity activity_on(const char* path, sluice_operation operation, int fd) {
-  sluice_activity out = {};
-  out.size = sizeof out;
-  out.operation = operation;
-  out.descriptor = fd;
-  out.path = path;
-  return out;
-}
-sluice_activity activity_on(const File& file, sluice_operation operation, int fd) {
-  return activity_on(file.path, operation, fd);
-}
-
-// An activity whose operation something else performs than the call of its kind.
-std::int64_t act_performed(const Stack& stack, FileStates& states, sluice_activity& activity, Perform perform,
-                           void* context, const Calls& below = calls_performed) {
-  const Performing before = performing;  // of what a signal's handler came into
-  performing = {.perform = perform, .context = context};
-  const std::int64_t out = act_with(below, stack, states, activity);
-  performing = before;
-  return out;
-}
-
-// The folder that a path is relative to; its length, or 0 where that cannot be told.
-std::size_t folder_text(int folder, char* out, std::size_t size) {
-  if (folder == AT_FDCWD) {
-    const long length = syscall(SYS_getcwd, out, size);
-    return length > 1 && out[0] == '/' ? static_cast<std::size_t>(length) - 1 : 0;
-  }
-  char link[64];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
-  const ssize_t length = readlink(link, out, size);
-  return length > 0 && out[0] == '/' && static_cast<std::size_t>(length) < size
-             ? static_cast<std::size_t>(length)
-             : 0;
-}
-
-// See absolute_path(). As text, absolute, without empty, "." and ".." components. False where it is too long
-// or cannot be told.
-bool absolute(int folder, const char* path, char (&out)[longest_path]) {
-  std::size_t size = 0;
-  if (path[0] != '/') {
-    size = folder_text(folder, out, longest_path);
-    if (size == 0) {
-      return false;
-    }
-    size = size == 1 ? 0 : size;  // the root ends in '/'
-  }
-  for (const char* rest = path; *rest != 0;) {
-    const std::size_t length = std::strcspn(rest, "/");
-    const std::string_view part(rest, length);
-    rest += length + (rest[length] == '/' ? 1 : 0);
-    if (part.empty() || part == ".") {
-      continue;
-    }
-    if (part == "..") {
-      while (size > 0 && out[--size] != '/') {
-      }
-      continue;
-    }
-    if (size + 1 + length >= longest_path) {
-      return false;
-    }
-    out[size++] = '/';
-    std::memcpy(out + size, part.data(), length);
-    size += length;
-  }
-  out[size] = 0;
-  return size > 0;
-}
-
-bool append(char (&path)[longest_path], std::string_view more) {
-  const std::size_t size = std::strlen(path);
-  if (size + more.size() >= longest_path) {
-    return false;
-  }
-  std::memcpy(path + size, more.data(), more.size());
-  path[size + more.size()] = 0;
-  return true;
-}
-
 // Files of these are not storage.
 bool is_kernels(std::string_view path) {
   return path.starts_with("/proc/") || path.starts_with("/sys/") ||
          (path.starts_with("/dev/") && !path.starts_with("/dev/shm/"));
-}
-
-const Stack* stack_for(std::string_view path) {
-  const Area* area = this_area();
-  const AreaRule* rule = area == nullptr || is_kernels(path) ? nullptr : area->rule_for(path);
-  const auto index = rule == nullptr ? most_rules : static_cast<std::size_t>(rule - area->all_rules().data());
-  const std::size_t stack = index < most_rules ? stack_of_rule[index] : 0;
-  return stack == 0 ? nullptr : &stacks[stack - 1];
 }
 
 bool is_regular(int fd, struct stat& found) {
@@ -288,28 +77,23 @@ bool map_area(const char* path) {
 // Descriptors that were there when the program was started: a shell's redirections.
 void adopt_inherited() {
   const int folder = real.open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  alignas(std::uint64_t) char entries[4096];
-  long size = 0;
-  while (folder >= 0 && (size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0) {
-    for (long at = 0; at < size;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
-      at += entry->d_reclen;
-      const int fd = std::atoi(entry->d_name);
-      char path[longest_path];
-      struct stat found {};
-      if (entry->d_name[0] == '.' || fd == folder || !is_regular(fd, found)) {
-        continue;
-      }
-      const ssize_t length = readlinkat(folder, entry->d_name, path, sizeof path - 1);
-      if (length <= 0 || path[0] != '/') {
-        continue;
-      }
-      path[length] = 0;
-      if (File* file = begin(AT_FDCWD, path, static_cast<int>(syscall(SYS_fcntl, fd, F_GETFL)))) {
-        attach(*file, fd);
-      }
+  each_entry(folder, [folder](const dirent64& entry) {
+    const int fd = std::atoi(entry.d_name);
+    char path[longest_path];
+    struct stat found {};
+    if (entry.d_name[0] == '.' || fd == folder || !is_regular(fd, found)) {
+      return true;
     }
-  }
+    const ssize_t length = readlinkat(folder, entry.d_name, path, sizeof path - 1);
+    if (length <= 0 || path[0] != '/') {
+      return true;
+    }
+    path[length] = 0;
+    if (File* file = begin(AT_FDCWD, path, static_cast<int>(syscall(SYS_fcntl, fd, F_GETFL)))) {
+      attach(*file, fd);
+    }
+    return true;
+  });
   if (folder >= 0) {
     real.close(folder);
   }
@@ -455,13 +239,6 @@ void settle_named(int folder, const char* path, bool follow, int flags) {
 
 }  // namespace
 
-bool absolute_path(int folder, const char* path, char (&out)[longest_path]) {
-  const int saved = errno;
-  const bool told = path != nullptr && absolute(folder, path, out);
-  errno = saved;
-  return told;
-}
-
 void say(const char* what, const char* why) {
   Line().add(what).add(": ").escape(why).say();
 }
@@ -478,80 +255,16 @@ void leave_stages() {
   }
 }
 
-std::int64_t act(File& file, sluice_activity& activity) {
-  return act_with(calls, file, activity);
-}
-
-std::int64_t act(File& file, sluice_operation operation, int fd, void* data, std::size_t length,
-                 std::int64_t offset, int flags) {
-  sluice_activity activity = activity_on(file, operation, fd);
-  activity.flags = flags;
-  activity.offset = offset;
-  activity.length = length;
-  activity.data = data;
-  return act_with(calls, file, activity);
-}
-
-std::int64_t act(File& file, sluice_operation operation, int fd, std::size_t length, std::int64_t offset,
-                 Perform perform, void* context) {
-  sluice_activity activity = activity_on(file, operation, fd);
-  activity.offset = offset;
-  activity.length = length;
-  return act_performed(*file.stack, file.states, activity, perform, context);
-}
-
-std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_t mode, Perform perform,
-                      void* context) {
-  sluice_activity activity = activity_on(file, SLUICE_OPEN, folder);
-  activity.flags = flags;
-  activity.mode = mode;
-  activity.target = perform == nullptr ? path : nullptr;
-  const std::int64_t fd = perform == nullptr
-                              ? act_with(calls, file, activity)
-                              : act_performed(*file.stack, file.states, activity, perform, context);
-  if (fd < 0) {
-    abandon(file);
-  } else {
-    attach(file, static_cast<int>(fd), activity.length == 1);
-    hear_priority(static_cast<int>(fd));
-  }
-  return fd;
+const Stack* stack_for(std::string_view path) {
+  const Area* area = this_area();
+  const AreaRule* rule = area == nullptr || is_kernels(path) ? nullptr : area->rule_for(path);
+  const auto index = rule == nullptr ? most_rules : static_cast<std::size_t>(rule - area->all_rules().data());
+  const std::size_t stack = index < most_rules ? stack_of_rule[index] : 0;
+  return stack == 0 ? nullptr : &stacks[stack - 1];
 }
 
 bool wants_names(sluice_operation operation) {
   return (wanted_names.load(std::memory_order_relaxed) & SLUICE_BIT(operation)) != 0 && inside_foreign == 0;
-}
-
-std::int64_t act_names(sluice_operation operation, const Name& name, const Name& other, int flags,
-                       Perform perform, void* context) {
-  const int saved = errno;
-  const PathRoom first;
-  const PathRoom second;
-  const Stack* stack = nullptr;
-  if (first && is_memory(name.path, 1) && absolute(name.folder, name.path, first.text())) {
-    // A folder is meant where the files in it are.
-    const std::size_t length = std::strlen(first.text());
-    if (operation == SLUICE_SYNC_FOLDER) {
-      append(first.text(), "/in-it");
-    }
-    stack = stack_for(first.text());
-    first.text()[length] = 0;
-    if (other.path != nullptr &&
-        (!second || !is_memory(other.path, 1) || !absolute(other.folder, other.path, second.text()))) {
-      stack = nullptr;
-    } else if (other.path != nullptr && stack == nullptr) {
-      stack = stack_for(second.text());
-    }
-  }
-  errno = saved;
-  if (stack == nullptr || !stack->wants(operation)) {
-    return perform(context);
-  }
-  sluice_activity activity = activity_on(first.text(), operation, name.folder);
-  activity.flags = flags;
-  activity.target = other.path == nullptr ? nullptr : second.text();
-  FileStates none = {};
-  return act_performed(*stack, none, activity, perform, context, calls_that_change_names);
 }
 
 bool is_active() {
@@ -571,7 +284,7 @@ File* begin(int folder, const char* path, int flags) {
   const PathRoom room;
   // A file without a name is one of its folder's.
   const bool told =
-      room && absolute(folder, path, room.text()) && (!nameless || append(room.text(), "/.nameless"));
+      room && absolute_path(folder, path, room.text()) && (!nameless || append(room.text(), "/.nameless"));
   const Stack* stack = told ? stack_for(room.text()) : nullptr;
   if (is_parted() && (stack == nullptr || !stack->changes_opens())) [[unlikely]] {
     make_native(folder, path);
@@ -609,11 +322,10 @@ void attach(File& file, int fd, bool standin) {
 void abandon(File& file) {
   const int saved = errno;
   file.users = 0;
-  sluice_activity activity = activity_on(file, SLUICE_CLOSE, -1);
   // Stages that have seen the open let go of what they remember.
   for (const void* state : file.states) {
     if (state != nullptr) {
-      act_with(calls_when_closed, file, activity);
+      act_closed(file);
       break;
     }
   }
@@ -713,6 +425,14 @@ int settle(int folder, const char* path, bool follow, int flags) {
   const int error = put_down_name(folder, path);
   settle_named(folder, path, follow, flags);
   return error;
+}
+
+int settle_at(int folder, const char* path, int flags) {
+  // libc's headers promise the compiler that there is a path, and programs do not keep to it.
+  asm("" : "+r"(path));
+  return path == nullptr || (*path == 0 && (flags & AT_EMPTY_PATH) != 0)
+             ? settle_to_use(folder, 0)
+             : settle(folder, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, 0);
 }
 
 void settle_all(int flags) {

@@ -9,14 +9,14 @@
 
 #include <atomic>
 #include <cstddef>
+#include <string_view>
 
+#include "fronts/preload/paths.h"
 #include "fronts/preload/real.h"
-#include "pipeline/path_room.h"
 #include "pipeline/stack.h"
 
 namespace sluice::preload {
 
-inline constexpr std::size_t longest_path = PathRoom::size;
 inline constexpr unsigned most_descriptors = 65536;  // those above are not managed
 
 struct File {
@@ -156,11 +156,16 @@ std::int64_t act(File& file, sluice_operation operation, int fd, std::size_t len
 std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_t mode,
                       Perform perform = nullptr, void* context = nullptr);
 
+// Stages let go of what they remember of a file that is closed.
+void act_closed(File& file);
+
 // A name as the program gave it; no path: none.
 struct Name {
   int folder;
   const char* path;
 };
+// What files of an absolute path pass; null where that is nothing.
+const Stack* stack_for(std::string_view path);
 // Whether any stack wants to see this change of names.
 bool wants_names(sluice_operation operation);
 // Passes a change of names through the stack of the first, or else of the other.
@@ -207,6 +212,9 @@ void settle(std::uint64_t device, std::uint64_t inode, int flags);
 // The same of the file that a path names; `follow` a link. Errno where it is in memory alone, and stays
 // there.
 int settle(int folder, const char* path, bool follow, int flags);
+// The same as flags of a call say it (AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH), of a descriptor where the path is
+// empty.
+int settle_at(int folder, const char* path, int flags);
 void settle_all(int flags);
 // Before another program takes the place of this one: of the files that it does not get, and those it does.
 void settle_for_exec(bool only_inherited);
@@ -220,9 +228,6 @@ void after_fork_in_child();
 // The same, and what the stages did themselves: 1 where one has done what was asked. `data` and `length` as
 // the flags say.
 std::int64_t ask(int fd, int flags, void* data, std::size_t length);
-
-// A path as the program gave it, absolute and without "." and "..". False where that cannot be told.
-bool absolute_path(int folder, const char* path, char (&out)[longest_path]);
 
 // A line on standard error.
 void say(const char* what, const char* why);

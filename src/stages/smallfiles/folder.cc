@@ -1,6 +1,5 @@
 #include "stages/smallfiles/folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -12,6 +11,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "pipeline/entries.h"
 #include "pipeline/tell.h"
 
 namespace sluice {
@@ -60,21 +60,14 @@ bool is_local(const Area& area, int mount) {
 bool is_empty(const char* path, const struct stat& found) {
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat opened {};
-  alignas(std::uint64_t) char entries[512];
-  bool out = fd >= 0 && syscall(SYS_fstat, fd, &opened) == 0 && opened.st_ino == found.st_ino &&
-             opened.st_dev == found.st_dev;
-  long size = 0;
-  while (out && (size = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0) {
-    for (long at = 0; at < size;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
-      at += entry->d_reclen;
-      out = out && (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0);
-    }
-  }
+  const bool out = fd >= 0 && syscall(SYS_fstat, fd, &opened) == 0 && opened.st_ino == found.st_ino &&
+                   opened.st_dev == found.st_dev && each_entry(fd, [](const dirent64& entry) {
+                     return std::strcmp(entry.d_name, ".") == 0 || std::strcmp(entry.d_name, "..") == 0;
+                   });
   if (fd >= 0) {
     syscall(SYS_close, fd);
   }
-  return out && size == 0;
+  return out;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "stages/smallfiles/standin.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "pipeline/entries.h"
 #include "pipeline/line.h"
 #include "pipeline/tell.h"
 
@@ -80,16 +80,11 @@ int open_renamed(const Pending& file) {
   const auto list =
       folder < 0 ? -1
                  : static_cast<int>(syscall(SYS_openat, folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  alignas(std::uint64_t) char entries[1024];
   int out = -1;
-  long size = 0;
-  while (list >= 0 && out < 0 && (size = syscall(SYS_getdents64, list, entries, sizeof entries)) > 0) {
-    for (long at = 0; at < size && out < 0;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
-      at += entry->d_reclen;
-      out = entry->d_ino == file.own_inode ? open_own(file, folder, entry->d_name) : -1;
-    }
-  }
+  each_entry(list, [&](const dirent64& entry) {
+    out = entry.d_ino == file.own_inode ? open_own(file, folder, entry.d_name) : -1;
+    return out < 0;
+  });
   for (const int fd : {folder, list}) {
     if (fd >= 0) {
       syscall(SYS_close, fd);

@@ -1,6 +1,5 @@
 #include "stages/writeback/keep.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <signal.h>
@@ -20,6 +19,7 @@
 #include <ctime>
 
 #include "base/clock.h"
+#include "pipeline/entries.h"
 #include "pipeline/lines.h"
 #include "pipeline/tell.h"
 
@@ -96,26 +96,18 @@ bool is_mapping(const char* line, const struct stat& file) {
 bool is_only_open(int fd, const struct stat& file) {
   const auto folder =
       static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  alignas(std::uint64_t) char entries[2048];
-  bool out = folder >= 0;
-  long size = 0;
-  while (out && (size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0) {
-    for (long at = 0; out && at < size;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
-      at += entry->d_reclen;
-      const int other = entry->d_name[0] == '.' ? fd : std::atoi(entry->d_name);
-      struct stat found {};
-      out = other == fd || syscall(SYS_fstat, other, &found) != 0 || found.st_ino != file.st_ino ||
-            found.st_dev != file.st_dev ||
-            syscall(SYS_kcmp, this_process().id, this_process().id, KCMP_FILE, fd, other) == 0;
-    }
-  }
+  const bool out = each_entry(folder, [&](const dirent64& entry) {
+    const int other = entry.d_name[0] == '.' ? fd : std::atoi(entry.d_name);
+    struct stat found {};
+    return other == fd || syscall(SYS_fstat, other, &found) != 0 || found.st_ino != file.st_ino ||
+           found.st_dev != file.st_dev ||
+           syscall(SYS_kcmp, this_process().id, this_process().id, KCMP_FILE, fd, other) == 0;
+  });
   if (folder >= 0) {
     syscall(SYS_close, folder);
   }
-  return out && size == 0 && find_line("/proc/self/maps", [&](const char* line) {
-                               return is_mapping(line, file);
-                             }) == Lines::none;
+  return out && find_line("/proc/self/maps", [&](const char* line) { return is_mapping(line, file); }) ==
+                    Lines::none;
 }
 
 // Whose the bytes are. The mount's number, or -1.
@@ -158,8 +150,6 @@ bool within_limit(std::uint64_t end) {
 bool try_stamp(Buffer& buffer, int fd) {
   bool good = false;
   buffer.stamp = stamp_of(fd, good);
-  struct stat found {};
-  buffer.nameless = good && syscall(SYS_fstat, fd, &found) == 0 && found.st_nlink == 0;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   if (!good || nanoseconds(now) - buffer.stamp.changed > tick) {
