@@ -112,6 +112,7 @@ struct Area {
   std::atomic<std::uint64_t> kept_writes = 0;  // writes of programs that were kept back
   std::atomic<std::uint64_t> kept_bytes = 0;
   std::atomic<std::uint64_t> kept_flushes = 0;                 // writes that were made of them
+  std::atomic<std::uint32_t> unkept = 0;                       // bits of Unkept
   std::atomic<std::uint32_t> next_buffer = 0;                  // where to look for a free one
   std::atomic<std::uint32_t> moves_live = 0;                   // files that are elsewhere
   std::atomic<std::uint64_t> moves_made = 0;                   // ever
@@ -181,6 +182,12 @@ struct Area {
   std::uint32_t take_block();
   // REQUIRES: it is nobody's any more.
   void free_block(std::uint32_t block) { block_states[block - 1].state.store(1, std::memory_order_release); }
+  void note(Unkept why) {
+    const auto bit = static_cast<std::uint32_t>(why);
+    if ((unkept.load(std::memory_order_relaxed) & bit) == 0) [[unlikely]] {
+      unkept.fetch_or(bit, std::memory_order_relaxed);
+    }
+  }
   // What is kept back is written now, by one write.
   void count_flush(const Buffer& buffer);
   // REQUIRES: its lock, and nothing is in it.

@@ -62,6 +62,22 @@ struct alignas(64) Buffer {
       0;  // when they were about to be written, in nanoseconds; 0 = they are not
 };
 
+// Why nothing is kept back of a file that is written. docs/run.md, Writeback, says the same.
+enum class Unkept : std::uint32_t {
+  few = 1,           // small writes
+  large = 2,         // writes
+  flags = 4,         // of its open
+  inherited = 8,     // or a standard one
+  given_up = 16,     // opened a second time, mapped, passed on
+  shared = 32,       // no lease: others have it open, or may change it
+  full = 64,         // its file system
+  memory = 128,      // none is left
+  user = 256,        // another than the run's
+  unattended = 512,  // nobody could write it for a dead process
+  scattered = 1024,  // writes that do not continue each other
+  copied = 2048      // by the kernel
+};
+
 // What a file is, whatever it is called: a file_handle, whose size is 0 where the file system gives none.
 struct FileHandle {
   alignas(8) std::array<unsigned char, 8 + 128> bytes = {};

@@ -272,6 +272,35 @@ Result<Account> account_of(TraceReader& trace, std::uint8_t point) {
   return out;
 }
 
+namespace {
+
+std::vector<std::string> unkept_of(std::uint32_t bits) {
+  constexpr std::pair<Unkept, const char*> all[] = {
+      {Unkept::inherited, "files that were open already when the program started"},
+      {Unkept::given_up,
+       "files that became standard output (a shell's redirection), were opened again, mapped or passed on"},
+      {Unkept::flags, "files opened with O_APPEND, O_SYNC, O_DSYNC or O_DIRECT"},
+      {Unkept::shared, "files that others have open or may change (no lease)"},
+      {Unkept::full, "files on a file system that is nearly full"},
+      {Unkept::memory, "files for which no memory is left (--memory)"},
+      {Unkept::user, "files of a program that became another user"},
+      {Unkept::unattended, "files that the run could not attend to"},
+      {Unkept::scattered, "writes that do not continue each other"},
+      {Unkept::copied, "files that the kernel copies"},
+      {Unkept::large, "large writes"},
+      {Unkept::few, "files with few small writes"},
+  };
+  std::vector<std::string> out;
+  for (const auto& [why, text] : all) {
+    if ((bits & static_cast<std::uint32_t>(why)) != 0) {
+      out.emplace_back(text);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 Account account_of(Area& area, double seconds) {
   std::array<Sums, PointNames::most> sums;
   for (const AreaFile& row : area.all_files()) {
@@ -295,7 +324,10 @@ Account account_of(Area& area, double seconds) {
           .points = std::move(points),
           .processes = area.processes,
           .unmanaged = area.unmanaged,
-          .kept = {.writes = area.kept_writes, .bytes = area.kept_bytes, .flushes = area.kept_flushes},
+          .kept = {.writes = area.kept_writes,
+                   .bytes = area.kept_bytes,
+                   .flushes = area.kept_flushes,
+                   .not_of = unkept_of(area.unkept)},
           .fetched = {.pieces = area.fetches, .bytes = area.fetched_bytes},
           .elsewhere = area.made_elsewhere,
           .small = {.files = area.pending_made, .bytes = area.pending_bytes, .removed = area.pending_dropped},
@@ -468,8 +500,10 @@ Json account_json(const Account& account) {
   }
   out["processes"] = account.processes;
   out["unmanaged"] = account.unmanaged;
-  out["kept"] = {
-      {"writes", account.kept.writes}, {"bytes", account.kept.bytes}, {"flushes", account.kept.flushes}};
+  out["kept"] = {{"writes", account.kept.writes},
+                 {"bytes", account.kept.bytes},
+                 {"flushes", account.kept.flushes},
+                 {"not_of", account.kept.not_of}};
   out["fetched"] = {{"pieces", account.fetched.pieces}, {"bytes", account.fetched.bytes}};
   out["elsewhere"] = account.elsewhere;
   out["small"] = {

@@ -54,7 +54,8 @@ struct FileAccount {
 struct KeptAccount {
   std::uint64_t writes = 0;  // of programs
   std::uint64_t bytes = 0;
-  std::uint64_t flushes = 0;  // writes that were made of them
+  std::uint64_t flushes = 0;        // writes that were made of them
+  std::vector<std::string> not_of;  // files of which nothing was, in words, where they were written
 };
 
 // What stages fetched before it was read.

@@ -104,7 +104,7 @@ TEST(Account, FilesWithoutARowAreCountedTogether) {
 
 TEST(Account, SaysNothingOfWhatGainedNothing) {
   Account account;
-  account.kept = {.writes = 24, .bytes = 240, .flushes = 24};
+  account.kept = {.writes = 24, .bytes = 240, .flushes = 24, .not_of = {}};
   account.small = {.files = 4, .bytes = 0, .removed = 0};
   EXPECT_EQ(done_text(account), "");
   account.kept.flushes = 2;

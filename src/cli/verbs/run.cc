@@ -399,7 +399,8 @@ Result<Output> run(const Context& context) {
     const bool wrote = std::any_of(account.files.begin(), account.files.end(),
                                    [](const FileAccount& file) { return file.write.calls > 0; });
     if (any_has("writeback") && account.kept.writes == 0 && wrote) {
-      text += "sluice: writeback kept nothing back; docs/run.md, Writeback, lists what it leaves alone\n";
+      text += fmt::format("sluice: writeback kept nothing back; it leaves alone {}\n",
+                          fmt::join(account.kept.not_of, ", and "));
     }
     if (any_has("stats")) {
       text = account_text(account, style_of(STDERR_FILENO, ColourChoice::automatic)) + text;

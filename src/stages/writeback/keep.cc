@@ -212,16 +212,25 @@ bool is_held(const Area& area, Buffer& buffer, const KeeperMessage& message, int
 bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
   const Unsignalled whole;
   struct stat found {};
+  if (area.over != 0 || this_process().started == 0 || syscall(SYS_fstat, fd, &found) != 0 ||
+      !S_ISREG(found.st_mode)) {
+    area.note(Unkept::unattended);
+    return false;
+  }
   // The keeper does not act for another user.
-  if (area.over != 0 || this_process().started == 0 ||
-      static_cast<uid_t>(syscall(SYS_geteuid)) != area.user || syscall(SYS_fstat, fd, &found) != 0 ||
-      !S_ISREG(found.st_mode) || !has_room(area, fd)) {
+  if (static_cast<uid_t>(syscall(SYS_geteuid)) != area.user) {
+    area.note(Unkept::user);
+    return false;
+  }
+  if (!has_room(area, fd)) {
+    area.note(Unkept::full);
     return false;
   }
   buffer.retired = true;  // until all is well
   const std::uint32_t block = area.take_block();
   if (block == 0) {
     buffer.retired = false;  // there may be one later
+    area.note(Unkept::memory);
     return false;
   }
   // Whoever is killed in between leaves one too many, not less than none.
@@ -252,6 +261,9 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd) {
     good = good && is_only_open(fd, found);
   }
   if (!good || !is_held(area, buffer, message, fd)) {
+    area.note(good                              ? Unkept::unattended
+              : settings.level == Level::strict ? Unkept::shared
+                                                : Unkept::given_up);
     disengage(area, buffer, fd);
     return false;
   }
@@ -270,6 +282,7 @@ bool begin_extent(Area& area, Buffer& buffer, int fd, std::uint64_t offset) {
     if (++buffer.poor >= most_poor) {
       buffer.poor = most_poor - 1;
       buffer.wait = 256;
+      area.note(Unkept::scattered);
       return false;
     }
   } else {

@@ -418,10 +418,20 @@ bool is_worth_it(const Call& call) {
       (activity.flags & SLUICE_SETTLE_RETIRE) == SLUICE_SETTLE_RETIRE &&
       ((activity.flags & SLUICE_SETTLE_LEAVE) == 0 || buffer.process == this_process().id)) {
     buffer.retired.store(true, relaxed);
+    call.area.note(Unkept::given_up);
   }
-  if (activity.operation != SLUICE_WRITE || activity.length == 0 || activity.data == nullptr ||
-      activity.length >= static_cast<std::uint64_t>(call.settings.large) ||
-      ++buffer.writes <= static_cast<std::uint64_t>(call.settings.after) + buffer.wait) {
+  if (activity.operation != SLUICE_WRITE || activity.length == 0) {
+    return false;
+  }
+  if (activity.data == nullptr) {
+    call.area.note(Unkept::copied);
+    return false;
+  }
+  if (activity.length >= static_cast<std::uint64_t>(call.settings.large)) {
+    call.area.note(Unkept::large);
+    return false;
+  }
+  if (++buffer.writes <= static_cast<std::uint64_t>(call.settings.after) + buffer.wait) {
     return false;
   }
   buffer.writes = 0;
@@ -473,8 +483,11 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
   const std::int64_t fd = next->act(next, &activity);
   Area* area = this_area();
   const int access = activity.flags & O_ACCMODE;
-  if (fd < 3 || area == nullptr || area->buffers == 0 || (activity.flags & unkept) != 0 ||
-      (access != O_WRONLY && access != O_RDWR)) {
+  if (fd < 0 || area == nullptr || area->buffers == 0 || (access != O_WRONLY && access != O_RDWR)) {
+    return fd;
+  }
+  if (fd < 3 || (activity.flags & unkept) != 0) {
+    area->note(fd < 3 ? Unkept::inherited : Unkept::flags);
     return fd;
   }
   const Process& process = this_process();
@@ -482,6 +495,8 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
     buffer->readable = access == O_RDWR;
     buffer->level = settings.level;
     *file_state = pack(*area, *buffer);
+  } else {
+    area->note(Unkept::memory);
   }
   return fd;
 }
@@ -504,6 +519,8 @@ int leave_file(const Call& call, std::uint32_t generation, Locked locked) {
     }
     error = call.hand_position_back();  // a child may still have the file
     disengage(call.area, buffer, call.activity.descriptor);
+  } else if (!buffer.retired.load(relaxed) && buffer.writes > 0) {
+    call.area.note(Unkept::few);
   }
   Area::give_back(buffer);
   return error;
@@ -514,6 +531,10 @@ int leave_file(const Call& call, std::uint32_t generation, Locked locked) {
                                           sluice_activity* activity, const sluice_next* next) {
   if (activity->operation == SLUICE_OPEN) {
     return open_file(settings, file_state, *activity, next);
+  }
+  if (*file_state == nullptr && activity->operation == SLUICE_WRITE &&
+      this_area()->unkept.load(relaxed) == 0) {
+    this_area()->note(Unkept::inherited);  // it passed no open here
   }
   // A child shares what is kept back.
   if (*file_state == nullptr ||
