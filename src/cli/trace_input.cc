@@ -79,10 +79,8 @@ Result<std::uint8_t> wanted_point(const Context& context, const TraceReader& tra
 Result<std::vector<Glob>> wanted_files(const Context& context) {
   std::vector<Glob> out;
   for (const Options::Value& value : context.options.all("files")) {
-    SLUICE_TRY(Glob glob,
-               Glob::parse(value.text.starts_with('/')
-                               ? value.text
-                               : fmt::format("{}/{}", Glob::literal(current_folder()), value.text)));
+    SLUICE_TRY(const std::string whole, Glob::whole(value.text, current_folder()));
+    SLUICE_TRY(Glob glob, Glob::parse(whole));
     out.push_back(std::move(glob));
   }
   return out;

@@ -60,6 +60,27 @@ bool may_skip(std::span<const PatternToken> tokens, At at) {
 
 }  // namespace
 
+Result<std::string> Glob::whole(std::string_view pattern, std::string_view folder) {
+  if (pattern.starts_with("~/")) {
+    return bad_input(fmt::format("glob {}: only a shell knows what ~ is", quote(pattern)),
+                     "write the whole path, or ./~ for a folder of that name");
+  }
+  std::string text = pattern.starts_with('/') ? "" : literal(folder) + "/";
+  text += pattern;
+  std::string out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('/', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    at = end + 1;
+    if (part == "..") {
+      out.erase(out.empty() ? 0 : out.rfind('/'));
+    } else if (!part.empty() && part != ".") {
+      out += "/" + part;
+    }
+  }
+  return out.empty() ? "/" : out;
+}
+
 Result<Glob> Glob::parse(std::string_view pattern) {
   Glob out;
   const auto literal = [&](char c) {

@@ -16,6 +16,9 @@ namespace sluice {
 class Glob {
  public:
   static Result<Glob> parse(std::string_view pattern);
+  // A pattern as somebody wrote it, absolute: one that is not is below `folder`. Without empty, "." and ".."
+  // components, as the paths have none that it is compared with.
+  static Result<std::string> whole(std::string_view pattern, std::string_view folder);
   // A pattern that matches this text alone.
   static std::string literal(std::string_view text);
 

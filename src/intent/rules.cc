@@ -203,13 +203,7 @@ Status Rules::add(std::string_view pattern, Intent intent, std::vector<std::stri
   if (pattern.empty()) {
     return bad_input("the path glob is empty");
   }
-  // Not absolute(): a glob is not a path to be normalised, "a/[.]./b" means what it says.
-  std::string whole = pattern.starts_with('/') ? std::string(pattern) : std::string{};
-  if (whole.empty()) {
-    const std::string folder = folder_of(file);
-    whole = folder == "/" ? std::string{} : Glob::literal(folder);
-    whole += pattern.starts_with("./") ? pattern.substr(1) : fmt::format("/{}", pattern);
-  }
+  SLUICE_TRY(std::string whole, Glob::whole(pattern, folder_of(file)));
   SLUICE_TRY(Glob glob, Glob::parse(whole));
   rules_.push_back({.glob = std::move(glob),
                     .pattern = std::move(whole),

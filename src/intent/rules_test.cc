@@ -78,6 +78,17 @@ TEST(Glob, OverlapsWhereAPathMatchesBoth) {
   EXPECT_FALSE(overlap("/b/**", "/a/**"));
 }
 
+TEST(Glob, IsWholeAsPathsAre) {
+  EXPECT_EQ(*Glob::whole("./f*", "/a/b"), "/a/b/f*");
+  EXPECT_EQ(*Glob::whole("../c/**", "/a/b"), "/a/c/**");
+  EXPECT_EQ(*Glob::whole("/a//b/./*.dat", "/"), "/a/b/*.dat");
+  EXPECT_EQ(*Glob::whole("../../..", "/a"), "/");
+  EXPECT_EQ(*Glob::whole("x", "/a[b"), "/a\\[b/x");
+  EXPECT_EQ(*Glob::whole("a/[.]./b", "/"), "/a/[.]./b");
+  EXPECT_EQ(*Glob::whole("./~/x", "/a"), "/a/~/x");
+  EXPECT_FALSE(Glob::whole("~/x*", "/a"));
+}
+
 TEST(Glob, RefusesWhatIsNoGlob) {
   for (const char* pattern : {"/a[b", "/a\\", "/a**", "/a/***", "/[z-a]"}) {
     EXPECT_FALSE(Glob::parse(pattern)) << pattern;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -264,8 +265,15 @@ std::uint32_t Area::take_block() {
       // Without this a file system of memory that is full would end the program.
       const auto fd =
           static_cast<int>(syscall(SYS_openat, AT_FDCWD, own_path.data(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+      // The program may want some of it for itself, and takes what is not there: half of it stays.
+      struct statfs space {};
+      const bool enough =
+          fd >= 0 && syscall(SYS_fstatfs, fd, &space) == 0 &&
+          static_cast<std::uint64_t>(space.f_bavail) * static_cast<std::uint64_t>(space.f_bsize) >=
+              block_stride +
+                  static_cast<std::uint64_t>(space.f_blocks) * static_cast<std::uint64_t>(space.f_bsize) / 2;
       const long failed =
-          fd < 0 ? -1 : syscall(SYS_fallocate, fd, 0, blocks + i * block_stride, block_stride);
+          !enough ? -1 : syscall(SYS_fallocate, fd, 0, blocks + i * block_stride, block_stride);
       if (fd >= 0) {
         syscall(SYS_close, fd);
       }
@@ -277,6 +285,22 @@ std::uint32_t Area::take_block() {
     }
   }
   return 0;
+}
+
+std::uint64_t unwritten_end(std::uint64_t device, std::uint64_t inode) {
+  std::uint64_t out = 0;
+  Area* area = this_area();
+  if (area == nullptr || area->unwritten.load(std::memory_order_relaxed) == 0) [[likely]] {
+    return out;
+  }
+  for (const Buffer& buffer : area->all_buffers()) {
+    const std::uint64_t length = buffer.length.load(std::memory_order_acquire);
+    if ((buffer.generation & 1) != 0 && buffer.block != 0 && length > 0 && buffer.inode == inode &&
+        buffer.device == device) {
+      out = std::max(out, buffer.base + length);
+    }
+  }
+  return out;
 }
 
 void Area::count_flush(const Buffer& buffer) {

@@ -112,6 +112,7 @@ struct Area {
   std::atomic<std::uint64_t> kept_writes = 0;  // writes of programs that were kept back
   std::atomic<std::uint64_t> kept_bytes = 0;
   std::atomic<std::uint64_t> kept_flushes = 0;                 // writes that were made of them
+  std::atomic<std::uint32_t> unwritten = 0;                    // 1 = a write of what was kept back failed
   std::atomic<std::uint32_t> unkept = 0;                       // bits of Unkept
   std::atomic<std::uint32_t> next_buffer = 0;                  // where to look for a free one
   std::atomic<std::uint32_t> moves_live = 0;                   // files that are elsewhere

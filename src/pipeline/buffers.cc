@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -69,7 +70,7 @@ void take_back(HeldBuffer& call) {
 
 void leave_buffers(std::uintptr_t to) {
   HeldBuffers& held = held_buffers;
-  const auto self = static_cast<std::uint32_t>(this_thread());
+  const auto self = static_cast<std::uint32_t>(lock_owner());
   while (held.count > 0 && is_gone(held.at(held.count - 1).frame, to)) {
     const std::size_t depth = held.count - 1;
     HeldBuffer& call = held.at(depth);
@@ -118,13 +119,23 @@ bool is_lease_kept(int fd, const Buffer& buffer) {
          find_line("/proc/locks", [&](const char* line) { return is_breaking(line, buffer); }) == Lines::some;
 }
 
+// Not where a handle is of what the file system has in memory: mounted again, a file has another.
+static bool are_handles_lasting(int fd) {
+  constexpr long fuse = 0x65735546;
+  constexpr long vfat = 0x4d44;
+  constexpr long exfat = 0x2011BAB0;
+  struct statfs found {};
+  return syscall(SYS_fstatfs, fd, &found) == 0 && found.f_type != fuse && found.f_type != vfat &&
+         found.f_type != exfat;
+}
+
 FileHandle handle_of(int fd, int& mount) {
   FileHandle out;
   constexpr std::uint32_t room = sizeof out.bytes - 8;
   std::memcpy(out.bytes.data(), &room, sizeof room);
   mount = -1;
   if (syscall(SYS_name_to_handle_at, fd, "", out.bytes.data(), &mount, AT_EMPTY_PATH) == 0) {
-    return out;
+    return are_handles_lasting(fd) ? out : FileHandle();
   }
   struct statx found {};
   if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &found) == 0 &&

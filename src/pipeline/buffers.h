@@ -78,6 +78,9 @@ enum class Unkept : std::uint32_t {
   copied = 2048      // by the kernel
 };
 
+// Where what is kept back of a file ends, where some of it could not be written; 0 = all could.
+std::uint64_t unwritten_end(std::uint64_t device, std::uint64_t inode);
+
 // What a file is, whatever it is called: a file_handle, whose size is 0 where the file system gives none.
 struct FileHandle {
   alignas(8) std::array<unsigned char, 8 + 128> bytes = {};
@@ -164,7 +167,7 @@ class BufferHold {
     own.frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     own.buffer = &buffer;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    locked = lock_buffer(buffer, this_thread());
+    locked = lock_buffer(buffer, lock_owner());
     if (locked == Locked::already) [[unlikely]] {
       locked = take_over(depth_);
     }

@@ -330,14 +330,11 @@ std::array<char, 264> log_path(const AreaPart& part) {
 }
 
 PartLock::PartLock(std::atomic<std::uint32_t>& lock) : lock_(lock) {
-  const std::uint64_t all = ~std::uint64_t{0};
-  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
   wait_for_lock(lock_, look_up_lock_owner(), 0);
 }
 
 PartLock::~PartLock() {
   lock_.store(0, std::memory_order_release);
-  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
 }
 
 }  // namespace sluice

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "pipeline/buffers.h"
+#include "pipeline/process.h"
 
 namespace sluice {
 
@@ -123,7 +124,12 @@ int look_at_whole(Look look, const Number& device, const Number& inode, Size& si
                   Time& touched) {
   AreaParts* parts = this_parts();
   if (parts == nullptr || parts->live.load(std::memory_order_relaxed) == 0) [[likely]] {
-    return look();
+    const int out = look();
+    if (const std::uint64_t end = out == 0 ? unwritten_end(device, inode) : 0;
+        end > static_cast<std::uint64_t>(size)) [[unlikely]] {
+      size = static_cast<Size>(end);
+    }
+    return out;
   }
   const std::uint32_t before = parts->gathered;
   const int out = look();
@@ -213,8 +219,8 @@ class PartLock {
   ~PartLock();
 
  private:
+  Unsignalled whole_;
   std::atomic<std::uint32_t>& lock_;
-  std::uint64_t before_ = 0;  // signals that were blocked
 };
 
 }  // namespace sluice

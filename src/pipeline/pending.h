@@ -45,6 +45,7 @@ struct alignas(64) Pending {
   std::uint64_t device = 0;             // of its folder
   std::uint64_t inode = 0;
   std::uint64_t folder_print = 0;  // of its handle: another folder may get its number; 0 = not known
+  std::uint64_t filesystem = 0;    // that it is on, whatever number its device has; 0 = not known
   std::uint64_t own_device = 0;    // of the file, where it is lent
   std::uint64_t own_inode = 0;
   std::atomic<std::int64_t> changed = 0;  // when, in nanoseconds
@@ -166,6 +167,10 @@ PutDown put_down(Area& area, Pending& file, int folder);
 int open_folder(const Pending& file);
 // Whether a folder is the one that it was made in.
 bool is_folder_of(const Pending& file, int folder);
+// The same where only what it is on is to be the same.
+bool is_filesystem_of(const Pending& file, int folder);
+// What a file system is called by itself; 0 where it does not say.
+std::uint64_t filesystem_of(int fd);
 // What tells a folder from another that gets its number later; 0 where its file system does not say.
 std::uint64_t print_of(const FileHandle& handle);
 

@@ -2,7 +2,10 @@
 // outlive whoever had them.
 #pragma once
 
+#include <signal.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -45,6 +48,21 @@ void set_umask(mode_t mask);
 // How large this process may make a file; looked up again after it may have changed.
 std::uint64_t this_file_limit();
 void forget_file_limit();
+
+// No handler while this lives: nobody jumps out of what has to be done as a whole, or comes into it.
+class Unsignalled {
+ public:
+  Unsignalled() {
+    const std::uint64_t all = ~std::uint64_t{0};
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
+  }
+  Unsignalled(const Unsignalled&) = delete;
+  Unsignalled& operator=(const Unsignalled&) = delete;
+  ~Unsignalled() { syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
+
+ private:
+  std::uint64_t before_ = 0;
+};
 
 // A lock in shared memory is the number of the thread that has it; 0 = nobody. A thread that is interrupted
 // while it has it may come again in a signal's handler. Where numbers of threads mean something else than for

@@ -1,6 +1,7 @@
 // How a file that is in memory alone gets to its path (pipeline/pending.h).
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -167,11 +168,28 @@ std::uint64_t print_of(const FileHandle& handle) {
              : path_hash({reinterpret_cast<const char*>(handle.bytes.data()), handle.bytes.size()}) | 1;
 }
 
+std::uint64_t filesystem_of(int fd) {
+  struct statfs found {};
+  std::uint64_t out = 0;
+  static_assert(sizeof out == sizeof found.f_fsid);
+  if (syscall(SYS_fstatfs, fd, &found) == 0) {
+    std::memcpy(&out, &found.f_fsid, sizeof out);
+  }
+  return out;
+}
+
+// A device may have another number when it is mounted again.
+bool is_filesystem_of(const Pending& file, int folder) {
+  struct stat found {};
+  return syscall(SYS_fstat, folder, &found) == 0 &&
+         (found.st_dev == file.device || (file.filesystem != 0 && filesystem_of(folder) == file.filesystem));
+}
+
 bool is_folder_of(const Pending& file, int folder) {
   struct stat found {};
   int mount = -1;
-  return syscall(SYS_fstat, folder, &found) == 0 && found.st_dev == file.device &&
-         found.st_ino == file.inode &&
+  return syscall(SYS_fstat, folder, &found) == 0 && found.st_ino == file.inode &&
+         is_filesystem_of(file, folder) &&
          (file.folder_print == 0 || print_of(handle_of(folder, mount)) == file.folder_print);
 }
 

@@ -142,6 +142,7 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
   changes_opens_ = changes_opens_ || (changing && wanted(SLUICE_BIT(SLUICE_OPEN)));
   // One that can be told to settle leaves things as if it were not there.
   interferes_ = interferes_ || (interferes && !wanted(SLUICE_BIT(SLUICE_SETTLE)));
+  broken_ = broken_ || std::string_view(member.stage->semantics) == "broken";
   foreign_ = foreign_ || name.find('/') != std::string_view::npos;
   return true;
 }

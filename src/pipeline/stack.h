@@ -66,6 +66,8 @@ class Stack {
   [[nodiscard]] bool interferes() const { return interferes_; }
   // Whether any of them came from a library.
   [[nodiscard]] bool is_foreign() const { return foreign_; }
+  // Whether a file must not be opened without it: it is to be kept from the file, or to do what nobody knows.
+  [[nodiscard]] bool is_indispensable() const { return foreign_ || broken_; }
 
   // Sets result and error; returns the result.
   std::int64_t act(const Calls& calls, FileStates& states, sluice_activity& activity) const {
@@ -92,6 +94,7 @@ class Stack {
   bool changes_opens_ = false;
   bool interferes_ = false;
   bool foreign_ = false;
+  bool broken_ = false;
 };
 
 struct Stack::Below : sluice_next {

@@ -78,8 +78,10 @@ bool has_more(const AreaParts& parts, const AreaWhole& whole, const std::vector<
 bool is_file(int fd, const AreaWhole& whole) {
   struct stat found {};
   int mount = 0;
+  bool good = false;
   return fd >= 0 && fstat(fd, &found) == 0 && found.st_ino == whole.inode &&
-         (whole.handle.empty() ? found.st_dev == whole.device : handle_of(fd, mount) == whole.handle);
+         (whole.handle.empty() ? found.st_dev == whole.device || (stamp_of(fd, good) == whole.stamp && good)
+                               : handle_of(fd, mount) == whole.handle);
 }
 
 UniqueFd open_at(const std::string& path, const AreaWhole& whole) {

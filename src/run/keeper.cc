@@ -122,6 +122,9 @@ void Keeper::serve() {
     retire_broken();
     if (asked && broken_.empty()) {
       asked = false;
+      for (Recovered& one : lander_.land(Lander::Which::closed, false)) {
+        odd_.push_back(std::move(one));
+      }
       const std::lock_guard guard(mutex_);
       settling_ = false;
       settled_.notify_all();

@@ -33,7 +33,6 @@ constexpr int patience = 1000;               // milliseconds for somebody who ha
 constexpr std::size_t most_helpers = 2;
 constexpr std::size_t enough = 256;  // files for one
 
-// They are for the thread that waits for the program.
 // All that are not home. Nobody else frees them.
 std::vector<Pending*> pending_of(Area& area) {
   std::vector<Pending*> out;
@@ -58,10 +57,11 @@ UniqueFd make_beside(const std::string& path, const Pending& file, std::string& 
   while (above.size() > 1 && stat(above.c_str(), &found) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
     above = folder_of(above);
   }
-  if (stat(above.c_str(), &found) != 0) {
+  const UniqueFd parent(open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!parent) {
     return {};
   }
-  if (found.st_dev != file.device) {
+  if (!is_filesystem_of(file, parent.get())) {
     errno = ENOENT;
     return {};
   }

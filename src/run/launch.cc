@@ -81,6 +81,23 @@ void pass_on(int signal, siginfo_t* info, void*) {
   }
 }
 
+// Those by which somebody wants us to end, while there is something to finish.
+constexpr std::array ending = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
+bool unhurried = false;
+std::atomic<int> hurries = 0;
+
+void put_off(int signal) {
+  if (hurries++ > 0) {
+    ::signal(signal, SIG_DFL);
+    raise(signal);
+    return;
+  }
+  constexpr std::string_view text =
+      "sluice: the program has ended, and what it left is brought to where it belongs; once more ends this, "
+      "and `sluice recover` does it later\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
 // What the signals were, put back at the end.
 class Signals {
  public:
@@ -105,13 +122,24 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
   // What is said at the end may have no reader, and the program's status counts all the same.
   ~Signals() {
-    restore();
+    end();
     signal(SIGPIPE, SIG_IGN);
   }
 
   static void restore() {
     for (std::size_t i = 0; i < passed_on.size(); ++i) {
       sigaction(passed_on[i], &known[i], nullptr);
+    }
+  }
+  // In one step for each, so that none gets through in between.
+  static void end() {
+    struct sigaction wait {};
+    wait.sa_handler = put_off;
+    wait.sa_flags = SA_RESTART;
+    for (std::size_t i = 0; i < passed_on.size(); ++i) {
+      const bool waits = unhurried && known[i].sa_handler == SIG_DFL &&
+                         std::find(ending.begin(), ending.end(), passed_on[i]) != ending.end();
+      sigaction(passed_on[i], waits ? &wait : &known[i], nullptr);
     }
   }
 };
@@ -207,6 +235,17 @@ Result<std::string> preload_library() {
 
 void ignore_size_signal() {
   inherited_size_signal = signal(SIGXFSZ, SIG_IGN);
+}
+
+Unhurried::Unhurried() {
+  hurries = 0;
+  unhurried = true;
+}
+
+Unhurried::~Unhurried() {
+  unhurried = false;
+  Signals::end();
+  signal(SIGPIPE, SIG_IGN);
 }
 
 void pass_nothing_on() {

@@ -41,6 +41,16 @@ class Attendant {
 // SIGXFSZ is ignored here from now on; programs that are started have it as it was.
 void ignore_size_signal();
 
+// For who has something to finish when the program has ended: as long as this lives, a signal that would end
+// us then is answered, and the next one does.
+class Unhurried {
+ public:
+  Unhurried();
+  Unhurried(const Unhurried&) = delete;
+  Unhurried& operator=(const Unhurried&) = delete;
+  ~Unhurried();
+};
+
 // For an attendant that goes on when the program has ended: signals are passed on to nobody any more.
 void pass_nothing_on();
 

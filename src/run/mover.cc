@@ -30,7 +30,6 @@ constexpr std::size_t most_helpers = 8;
 constexpr std::size_t enough = 32;        // files for one
 constexpr std::size_t enough_synced = 2;  // a file system flushes several in the time of one
 
-// They are for the thread that waits for the program.
 bool is_synced(const AreaMove& move) {
   return (move.flags & AreaMove::synced) != 0;
 }
@@ -161,8 +160,15 @@ Brought bring_one(Area& area, AreaMove& move, bool ended) {
   move.arrival.inode = 0;  // what is at the path from now on is none of ours
   out.outcome = Recovered::Outcome::failed;
   if (!moved && moved.error().number == ENOENT && access(out.put.c_str(), F_OK) != 0 && errno == ENOENT) {
-    // It came home under another name, unless that link still leads to nothing.
-    const bool lost = !found.empty() && is_link_to(found.c_str(), out.put.c_str());
+    // It came home under another name, unless a link still leads to nothing. While the program runs it may be
+    // about to remove that: then it is told at the end.
+    const std::string left = ended ? found : find_link(move, gone);
+    const bool lost = !left.empty() && is_link_to(left.c_str(), out.put.c_str());
+    if (lost && !ended) {
+      out.why = "there is no such file any more";
+      result.refused = true;
+      return result;
+    }
     struct stat home {};
     const bool removed = ended && lstat(out.path.c_str(), &home) != 0 && errno == ENOENT;
     out.outcome = lost      ? Recovered::Outcome::lost

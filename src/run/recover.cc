@@ -69,14 +69,17 @@ bool is_begun(int fd, const Buffer& buffer, const std::byte* bytes, std::uint64_
 }
 
 // Whether a descriptor is the file of the record: the same inode, and the same handle, where the file system
-// gives those. A device may have another number when it is mounted again.
+// gives those. A device may have another number when it is mounted again: without a handle, a file of the
+// same number, size and times is the same.
 bool is_same(int fd, const Buffer& buffer, const BlockHead& head) {
   struct stat found {};
   if (fstat(fd, &found) != 0 || found.st_ino != buffer.inode) {
     return false;
   }
   int mount = 0;
-  return head.handle.empty() ? found.st_dev == buffer.device : handle_of(fd, mount) == head.handle;
+  bool good = false;
+  return head.handle.empty() ? found.st_dev == buffer.device || (stamp_of(fd, good) == buffer.stamp && good)
+                             : handle_of(fd, mount) == head.handle;
 }
 
 UniqueFd open_same(const std::string& path, const Buffer& buffer, const BlockHead& head) {
@@ -88,19 +91,21 @@ UniqueFd open_same(const std::string& path, const Buffer& buffer, const BlockHea
 }
 
 // By its handle, which only root may use. `gone` where there is no such file any more.
-UniqueFd open_handle(const std::string& folder, const Buffer& buffer, const BlockHead& head, bool& gone) {
+UniqueFd open_handle(const std::string& path, const Buffer& buffer, const BlockHead& head, bool& gone) {
   if (head.handle.empty()) {
     return {};
   }
   FileHandle handle = head.handle;
-  const UniqueFd mount(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd mount(open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat found {};
   if (!mount || fstat(mount.get(), &found) != 0 || found.st_dev != buffer.device) {
     return {};
   }
   UniqueFd out(open_by_handle_at(mount.get(), reinterpret_cast<file_handle*>(handle.bytes.data()),
                                  O_RDWR | O_CLOEXEC | O_NONBLOCK));
-  gone = (!out && errno == ESTALE) || (out && fstat(out.get(), &found) == 0 && found.st_nlink == 0);
+  const bool stale = !out && errno == ESTALE;
+  gone = (stale && (lstat(path.c_str(), &found) != 0 || found.st_ino != buffer.inode)) ||
+         (out && fstat(out.get(), &found) == 0 && found.st_nlink == 0);
   return out && is_same(out.get(), buffer, head) ? std::move(out) : UniqueFd();
 }
 
@@ -155,6 +160,11 @@ std::string name_of(int fd, const std::string& before) {
   std::error_code failed;
   const auto now = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), failed);
   return failed || now.native().ends_with(" (deleted)") ? before : now.native();
+}
+
+std::uint64_t size_of(const char* path) {
+  struct stat found {};
+  return stat(path, &found) == 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
 }
 
 // What is kept back by processes that run, or by those that no longer do.
@@ -254,7 +264,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
     file = UniqueFd(dup(fd));
   }
   if (!file) {
-    file = open_handle(folder, buffer, head, gone);
+    file = open_handle(out.path, buffer, head, gone);
   }
   if (!file && !gone) {
     file = open_renamed(folder, buffer, head, out.path);
@@ -380,11 +390,32 @@ std::vector<Recovered> recover_leftovers(Leftovers how) {
     // One of another version of Sluice is for that.
     bool needed = memory != MAP_FAILED && static_cast<const Area*>(memory)->magic == area_magic &&
                   static_cast<const Area*>(memory)->version != area_version;
+    if (needed) {
+      out.push_back({.outcome = how == Leftovers::given_up ? Outcome::lost : Outcome::failed,
+                     .path = path,
+                     .put = "",
+                     .offset = 0,
+                     .bytes = size,
+                     .why =
+                         "what a run of another version of Sluice left behind is in it: that one's `sluice "
+                         "recover` brings it to where it belongs"});
+      needed = how != Leftovers::given_up;
+    }
     if (memory != MAP_FAILED && is_area(memory, size)) {
       auto& area = *static_cast<Area*>(memory);
       if (area.buffers != 0 && area.process_space != process_space()) {
         munmap(memory, size);
-        continue;  // who of its processes lives cannot be told from here
+        if (how != Leftovers::recovered) {
+          out.push_back({.outcome = Outcome::lives,
+                         .path = path,
+                         .put = "",
+                         .offset = 0,
+                         .bytes = size,
+                         .why =
+                             "its processes have numbers of their own, as in a container, and whether they "
+                             "run can only be told there"});
+        }
+        continue;
       }
       const std::size_t before = out.size();
       if (!look_only) {
@@ -411,7 +442,7 @@ std::vector<Recovered> recover_leftovers(Leftovers how) {
                          .path = move.path.data(),
                          .put = move.data.data(),
                          .offset = 0,
-                         .bytes = 0,
+                         .bytes = size_of(move.data.data()),
                          .why = "nobody has tried yet"});
         }
       }

@@ -157,6 +157,21 @@ Status check_stages(const std::vector<std::string>& stages_wanted) {
                        fmt::format("name one of them, such as {}:point=below", name_of(spec)));
     }
   }
+  const auto has = [&](std::string_view name) {
+    return std::any_of(stages_wanted.begin(), stages_wanted.end(),
+                       [&](const std::string& spec) { return name_of(spec) == name; });
+  };
+  if (has("seekfree") && has("rewrite")) {
+    return bad_input("seekfree makes no files that rewrite could bring home", "leave one of them out");
+  }
+  // The keeper would wait for the lease that it holds itself.
+  const auto leases = [](const std::string& spec) {
+    return name_of(spec) == "writeback" && spec.find("level=close") == std::string::npos;
+  };
+  if (std::any_of(stages_wanted.begin(), stages_wanted.end(), leases) && has("drop-unsynced")) {
+    return bad_input("drop-unsynced copies files that writeback keeps others from",
+                     "write writeback:level=close");
+  }
   // What is kept back may be written by the keeper, which has none of the stages below.
   const std::string* keeping = nullptr;
   for (const std::string& spec : stages_wanted) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -109,8 +110,15 @@ std::vector<std::string> texts(const Options& options, std::string_view name) {
 }
 
 // A glob that is not absolute is relative to where we are, whatever that folder is called.
-std::string whole_glob(const std::string& glob) {
-  return glob.starts_with('/') ? glob : fmt::format("{}/{}", Glob::literal(current_folder()), glob);
+// A folder alone matches none of its files, and is what people write.
+Result<Glob> files_of(const std::string& glob) {
+  SLUICE_TRY(const std::string whole, Glob::whole(glob, current_folder()));
+  struct stat found {};
+  if (stat(whole.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) {
+    return bad_input(fmt::format("--files {} is a folder, and no file is called so", quote(glob)),
+                     fmt::format("write --files '{}/**' for all in it", whole == "/" ? "" : whole));
+  }
+  return Glob::parse(whole);
 }
 
 // The program may change its folder before a library is loaded.
@@ -301,7 +309,7 @@ Result<Output> run(const Context& context) {
     if (glob.empty()) {
       return bad_input("--files has no glob", "write one, such as 'out/**', or leave the option out");
     }
-    SLUICE_TRY(Glob files, Glob::parse(whole_glob(glob)));
+    SLUICE_TRY(Glob files, files_of(glob));
     rules.push_back({.files = std::move(files), .stages = stages});
   }
   SLUICE_TRY(const JsonFile json_to, JsonFile::open(context.options.text("json")));
@@ -352,6 +360,10 @@ Result<Output> run(const Context& context) {
     tell(plan_text(plan));
   }
   const std::string before = environment("LD_PRELOAD");
+  std::optional<Unhurried> unhurried;
+  if (keeps || tracer) {
+    unhurried.emplace();
+  }
   const auto ended = launch(context.options.operands(),
                             {{"LD_PRELOAD", before.empty() ? library : fmt::format("{}:{}", library, before)},
                              {"SLUICE_RUN", shared.path()}},
@@ -374,6 +386,7 @@ Result<Output> run(const Context& context) {
   }
   const std::vector<PlacedFiles::Change> changes = placed.changes();
   follow_run(context, changes);
+  unhurried.reset();
   for (const Recovered& one : odd) {
     lacking = lacking || one.outcome == Recovered::Outcome::failed ||
               one.outcome == Recovered::Outcome::beside || one.outcome == Recovered::Outcome::stays ||

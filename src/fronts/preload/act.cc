@@ -191,6 +191,10 @@ void act_closed(File& file) {
 
 std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_t mode, Perform perform,
                       void* context) {
+  if (&file == &refused) [[unlikely]] {
+    errno = ENFILE;
+    return -1;
+  }
   sluice_activity activity = activity_on(file, SLUICE_OPEN, folder);
   activity.flags = flags;
   activity.mode = mode;

@@ -27,7 +27,6 @@ using sluice::preload::managed;
 using sluice::preload::most_descriptors;
 using sluice::preload::real;
 using sluice::preload::settle;
-using sluice::preload::settle_to_use;
 
 namespace {
 
@@ -198,8 +197,8 @@ SLUICE_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
     errno = EOPNOTSUPP;
     return -1;
   }
-  if (is_keeping() && (fails(settle_to_use(fd, SLUICE_SETTLE_POSITION)) ||
-                       fails(settle_to_use(source, SLUICE_SETTLE_POSITION)))) {
+  if (is_keeping() &&
+      (fails(settle(fd, SLUICE_SETTLE_POSITION)) || fails(settle(source, SLUICE_SETTLE_POSITION)))) {
     return -1;
   }
   return real.ioctl(fd, request, argument);

@@ -29,7 +29,7 @@ using sluice::preload::managed_point;
 using sluice::preload::put_down_all;
 using sluice::preload::put_down_name;
 using sluice::preload::real;
-using sluice::preload::settle_to_use;
+using sluice::preload::settle;
 using sluice::preload::wants_names;
 
 namespace {
@@ -235,7 +235,7 @@ SLUICE_ALIAS(ssize_t, preadv64, preadv, (int, const iovec*, int, off64_t));
 // With flags of its own a call goes straight on, unseen: no stage could keep to them.
 SLUICE_EXPORT ssize_t preadv2(int fd, const iovec* parts, int count, off_t offset, int flags) {
   const auto file = managed_point(fd, SLUICE_READ);
-  if (file && flags != 0 && fails(settle_to_use(fd, SLUICE_SETTLE_POSITION))) {
+  if (file && flags != 0 && fails(settle(fd, SLUICE_SETTLE_POSITION))) {
     return -1;
   }
   return !file || flags != 0 || offset < -1 ? real.preadv2(fd, parts, count, offset, flags)
@@ -265,7 +265,7 @@ SLUICE_EXPORT ssize_t pwritev(int fd, const iovec* parts, int count, off_t offse
 SLUICE_ALIAS(ssize_t, pwritev64, pwritev, (int, const iovec*, int, off64_t));
 SLUICE_EXPORT ssize_t pwritev2(int fd, const iovec* parts, int count, off_t offset, int flags) {
   const auto file = managed_point(fd, SLUICE_WRITE);
-  if (file && flags != 0 && fails(settle_to_use(fd, SLUICE_SETTLE_POSITION))) {
+  if (file && flags != 0 && fails(settle(fd, SLUICE_SETTLE_POSITION))) {
     return -1;
   }
   return !file || flags != 0 || offset < -1 ? real.pwritev2(fd, parts, count, offset, flags)
@@ -304,6 +304,10 @@ SLUICE_EXPORT int truncate(const char* path, off_t size) noexcept {
   File* file = size < 0 ? nullptr : begin(AT_FDCWD, path, O_WRONLY);
   if (file == nullptr) {
     return by_name(AT_FDCWD, path, [&] { return real.truncate(path, size); });
+  }
+  if (file == &sluice::preload::refused) {
+    errno = ENFILE;
+    return -1;
   }
   Truncation one{.path = path, .size = size};
   const auto done = act(

@@ -28,6 +28,7 @@
 namespace sluice::preload {
 
 constinit std::atomic<File*> files[most_descriptors] = {};
+constinit File refused;
 thread_local constinit unsigned inside_foreign = 0;
 thread_local constinit Within within;
 
@@ -89,7 +90,8 @@ void adopt_inherited() {
       return true;
     }
     path[length] = 0;
-    if (File* file = begin(AT_FDCWD, path, static_cast<int>(syscall(SYS_fcntl, fd, F_GETFL)))) {
+    File* file = begin(AT_FDCWD, path, static_cast<int>(syscall(SYS_fcntl, fd, F_GETFL)));
+    if (file != nullptr && file != &refused) {
       attach(*file, fd);
     }
     return true;
@@ -196,9 +198,11 @@ void wait_for_borrowers(const File& file) {
 }
 
 // Settles each file that has a descriptor, as the flags say that a function gives for it; -1 = not that one.
+// 0, or errno of the first that could not be.
 template <class Flags>
-void settle_each(Flags flags_for) {
+int settle_each(Flags flags_for) {
   constexpr int most_looks = 16;
+  int error = 0;
   bool again = true;
   // A file may get another number meanwhile, which was passed already.
   for (int looks = 0; again && looks < most_looks; ++looks) {
@@ -214,15 +218,25 @@ void settle_each(Flags flags_for) {
       if (flags < 0) {
         continue;
       }
+      int failed = 0;
       if (is_single_threaded()) {
-        settle_file(*file, fd, flags);
+        failed = settle_file(*file, fd, flags);
       } else if (const Borrowed borrowed(*file, fd); borrowed) {
-        settle_file(*file, fd, flags);
+        failed = settle_file(*file, fd, flags);
       } else {
         again = true;
       }
+      error = error != 0 ? error : failed;
     }
   }
+  return error;
+}
+
+// For who only looks, or says something of a file: an error where the descriptor stands in for one.
+int settle_to_look(int fd) {
+  const int error = settle(fd, 0);
+  struct stat found {};
+  return error != 0 && syscall(SYS_fstat, fd, &found) == 0 && is_standin(found) ? error : 0;
 }
 
 // What is kept back of the file that a path names.
@@ -295,7 +309,7 @@ File* begin(int folder, const char* path, int flags) {
   }
   errno = saved;
   if (file == nullptr) {
-    return nullptr;
+    return stack != nullptr && stack->is_indispensable() ? &refused : nullptr;
   }
   file->users = 1;
   file->stack = stack;
@@ -402,12 +416,6 @@ int settle(int fd, int flags) {
   return file ? settle_file(*file, fd, flags) : 0;
 }
 
-int settle_to_use(int fd, int flags) {
-  const int error = settle(fd, flags);
-  struct stat found {};
-  return error != 0 && syscall(SYS_fstat, fd, &found) == 0 && is_standin(found) ? error : 0;
-}
-
 std::int64_t ask(int fd, int flags, void* data, std::size_t length) {
   const int saved = errno;
   const Held file = managed(fd, SLUICE_SETTLE);
@@ -431,12 +439,12 @@ int settle_at(int folder, const char* path, int flags) {
   // libc's headers promise the compiler that there is a path, and programs do not keep to it.
   asm("" : "+r"(path));
   return path == nullptr || (*path == 0 && (flags & AT_EMPTY_PATH) != 0)
-             ? settle_to_use(folder, 0)
+             ? settle_to_look(folder)
              : settle(folder, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, 0);
 }
 
-void settle_all(int flags) {
-  settle_each([&](const File&, int) { return flags; });
+int settle_all(int flags) {
+  return settle_each([&](const File&, int) { return flags; });
 }
 
 void settle_for_exec(bool only_inherited) {

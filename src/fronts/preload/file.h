@@ -181,6 +181,9 @@ int change_names(sluice_operation operation, const Name& name, const Name& other
   return static_cast<int>(act_names(operation, name, other, flags, perform, &call));
 }
 
+// Stands for a file that must not be opened without its stages, and there is no room for it: who opens it
+// gets ENFILE.
+extern constinit File refused;
 // A new one for an open of this path; null where no stack is for it. `path` is as the program gave it.
 File* begin(int folder, const char* path, int flags);
 // It has its first descriptor, where that is a regular file's; else it is given back.
@@ -206,8 +209,6 @@ bool is_keeping();
 bool may_keep();
 // What is kept back of a file is written, as flags say (SLUICE_SETTLE_...). 0, or errno.
 int settle(int fd, int flags);
-// The same for who goes on with the descriptor: errno where that only stands in for a file in memory still.
-int settle_to_use(int fd, int flags);
 void settle(std::uint64_t device, std::uint64_t inode, int flags);
 // The same of the file that a path names; `follow` a link. Errno where it is in memory alone, and stays
 // there.
@@ -215,7 +216,8 @@ int settle(int folder, const char* path, bool follow, int flags);
 // The same as flags of a call say it (AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH), of a descriptor where the path is
 // empty.
 int settle_at(int folder, const char* path, int flags);
-void settle_all(int flags);
+// Errno of the first that could not be.
+int settle_all(int flags);
 // Before another program takes the place of this one: of the files that it does not get, and those it does.
 void settle_for_exec(bool only_inherited);
 

@@ -84,7 +84,6 @@ using sluice::preload::forget_mappings;
 using sluice::preload::may_keep;
 using sluice::preload::of_memory;
 using sluice::preload::remember_mapping;
-using sluice::preload::settle_to_use;
 
 SLUICE_EXPORT int posix_fadvise(int fd, off_t offset, off_t length, int advice) noexcept {
   const int error = SLUICE_NEXT(posix_fadvise)(fd, offset, length, advice);
@@ -120,7 +119,7 @@ SLUICE_EXPORT int posix_madvise(void* at, size_t length, int advice) noexcept {
 
 // Whoever has memory of a file reads and writes it unseen from now on: nothing of it is kept back.
 SLUICE_EXPORT void* mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) noexcept {
-  if (may_keep() && fails(settle_to_use(fd, SLUICE_SETTLE_RETIRE))) [[unlikely]] {
+  if (may_keep() && fails(sluice::preload::settle(fd, SLUICE_SETTLE_RETIRE))) [[unlikely]] {
     return MAP_FAILED;
   }
   void* out = SLUICE_NEXT(mmap)(at, length, protection, flags, fd, offset);

@@ -38,7 +38,6 @@ using sluice::preload::put_down_name;
 using sluice::preload::settle;
 using sluice::preload::settle_all;
 using sluice::preload::settle_at;
-using sluice::preload::settle_to_use;
 using sluice::preload::stat_by;
 
 namespace {
@@ -334,10 +333,10 @@ SLUICE_BEFORE_NAMED(int, utimes, (const char* path, const timeval* times), (path
                     utimes, (data, times), settle(AT_FDCWD, path, true, 0))
 SLUICE_BEFORE_NAMED(int, lutimes, (const char* path, const timeval* times), (path, times), AT_FDCWD, path,
                     utimes, (data, times), settle(AT_FDCWD, path, false, 0))
-SLUICE_BEFORE(int, futimes, (int fd, const timeval* times), (fd, times), noexcept, settle_to_use(fd, 0))
+SLUICE_BEFORE(int, futimes, (int fd, const timeval* times), (fd, times), noexcept, settle(fd, 0))
 SLUICE_BEFORE_NAMED(int, futimesat, (int folder, const char* path, const timeval* times),
                     (folder, path, times), folder, path, utimes, (data, times), settle_at(folder, path, 0))
-SLUICE_BEFORE(int, futimens, (int fd, const timespec* times), (fd, times), noexcept, settle_to_use(fd, 0))
+SLUICE_BEFORE(int, futimens, (int fd, const timespec* times), (fd, times), noexcept, settle(fd, 0))
 SLUICE_BEFORE_NAMED(int, utimensat, (int folder, const char* path, const timespec* times, int flags),
                     (folder, path, times, flags), folder, path, utimensat,
                     (AT_FDCWD, data, times, following(flags)), settle_at(folder, path, flags))
@@ -361,9 +360,9 @@ SLUICE_EXPORT int flock(int fd, int operation) noexcept {
   return done ? 0 : SLUICE_NEXT(flock)(fd, operation);
 }
 SLUICE_BEFORE(int, lockf, (int fd, int command, off_t length), (fd, command, length), ,
-              settle_to_use(fd, SLUICE_SETTLE_LOCK))
+              settle(fd, SLUICE_SETTLE_LOCK))
 SLUICE_BEFORE(int, lockf64, (int fd, int command, off64_t length), (fd, command, length), ,
-              settle_to_use(fd, SLUICE_SETTLE_LOCK))
+              settle(fd, SLUICE_SETTLE_LOCK))
 
 // Others who read and write from now on; hints.cc has memory.
 SLUICE_RETIRES(int, aio_read, (aiocb * request), (request), noexcept,
@@ -380,19 +379,31 @@ SLUICE_ALIAS(int, aio_fsync64, aio_fsync, (int, aiocb64*)) noexcept;
 SLUICE_ALIAS(int, lio_listio64, lio_listio, (int, aiocb64* const[], int, sigevent*)) noexcept;
 // A descriptor that is passed on may be any.
 SLUICE_RETIRES(ssize_t, sendmsg, (int fd, const msghdr* message, int flags), (fd, message, flags), ,
-               message->msg_controllen > 0 ? settle_all(SLUICE_SETTLE_RETIRE) : void())
+               sluice::is_memory(message, sizeof *message) && message->msg_controllen > 0
+                   ? void(settle_all(SLUICE_SETTLE_RETIRE))
+                   : void())
 SLUICE_RETIRES(int, sendmmsg, (int fd, mmsghdr* messages, unsigned count, int flags),
                (fd, messages, count, flags), ,
-               std::any_of(messages, messages + count,
-                           [](const mmsghdr& one) { return one.msg_hdr.msg_controllen > 0; })
-                   ? settle_all(SLUICE_SETTLE_RETIRE)
+               sluice::is_memory(messages, count * sizeof *messages) &&
+                       std::any_of(messages, messages + count,
+                                   [](const mmsghdr& one) { return one.msg_hdr.msg_controllen > 0; })
+                   ? void(settle_all(SLUICE_SETTLE_RETIRE))
                    : void())
 
 // To the device.
 SLUICE_RETIRES(void, sync, (), (), noexcept, settle_all(0), put_down_all(), note_synced(-1))
-SLUICE_RETIRES(int, syncfs, (int fd), (fd), noexcept, settle_all(0), put_down_all(), note_synced(fd))
+SLUICE_EXPORT int syncfs(int fd) noexcept {
+  int error = 0;
+  if (may_keep()) [[unlikely]] {
+    error = settle_all(0);
+    put_down_all();
+    note_synced(fd);
+  }
+  const int out = SLUICE_NEXT(syncfs)(fd);
+  return fails(error) ? -1 : out;
+}
 // By what a file is, and not by its name: any can be meant.
 SLUICE_RETIRES(int, open_by_handle_at, (int folder, file_handle* handle, int flags), (folder, handle, flags),
                , settle_all(SLUICE_SETTLE_RETIRE), put_down_all())
 SLUICE_BEFORE(int, sync_file_range, (int fd, off64_t offset, off64_t length, unsigned flags),
-              (fd, offset, length, flags), , settle_to_use(fd, 0))
+              (fd, offset, length, flags), , settle(fd, 0))

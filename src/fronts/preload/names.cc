@@ -249,7 +249,8 @@ SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {
     open_stream(&one);
     return one.stream;
   }
-  if ((file->stack->needs_data() || file->stack->changes_opens()) && std::strchr(mode, ',') == nullptr) {
+  if (file != &sluice::preload::refused && (file->stack->needs_data() || file->stack->changes_opens()) &&
+      std::strchr(mode, ',') == nullptr) {
     const int fd = open_as(*file, AT_FDCWD, path, flags, 0666);
     if (fd >= 0 && (flags & (O_APPEND | O_ACCMODE)) == (O_APPEND | O_WRONLY)) {
       lseek(fd, 0, SEEK_END);  // as libc does: who asks where it is wants the file's size
@@ -269,8 +270,8 @@ SLUICE_ALIAS(FILE*, fopen64, fopen, (const char*, const char*));
 
 // Libc changes the flags of a file that is to be appended to.
 SLUICE_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
-  if (may_keep() && sluice::is_memory(mode, 1) && *mode == 'a') {
-    settle(fd, SLUICE_SETTLE_RETIRE);
+  if (may_keep() && sluice::is_memory(mode, 1) && *mode == 'a' && fails(settle(fd, SLUICE_SETTLE_RETIRE))) {
+    return nullptr;
   }
   return SLUICE_NEXT(fdopen)(fd, mode);
 }
@@ -357,8 +358,11 @@ SLUICE_EXPORT int fcntl(int fd, int command, ...) {
   va_start(list, command);
   void* argument = va_arg(list, void*);
   va_end(list);
-  if (const int flags = may_keep() ? settle_for(command) : -1; flags >= 0) {
-    settle(fd, flags);
+  // What is kept back must not be written under other flags.
+  if (const int flags = may_keep() ? settle_for(command) : -1;
+      flags >= 0 && settle(fd, flags) != 0 && command == F_SETFL) {
+    errno = EIO;
+    return -1;
   }
   int out = real.fcntl(fd, command, argument);
   if (command == F_GETFL && out >= 0 && (out & O_ASYNC) != 0 && may_keep() && is_our_lease(fd)) {

@@ -46,7 +46,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
         return parameters.refuse("one of EIO ENOSPC EDQUOT EFBIG EACCES EROFS EINTR ESTALE");
       }
     } else if (parameters.name == "after" || parameters.name == "count") {
-      if (!parameters.number(parameters.name == "after" ? out.after : out.count)) {
+      if (parameters.name == "count" && parameters.value == "all") {
+        out.count = Fault().count;
+      } else if (!parameters.number(parameters.name == "after" ? out.after : out.count)) {
         return parameters.refuse("not a number");
       }
     } else {

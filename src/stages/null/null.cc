@@ -10,6 +10,7 @@
 
 #include "pipeline/answer.h"
 #include "pipeline/stack.h"
+#include "pipeline/takes_bytes.h"
 
 namespace sluice {
 namespace {
@@ -62,7 +63,20 @@ std::int64_t write_nothing(sluice_activity& activity, const sluice_next* next) {
   return static_cast<std::int64_t>(activity.length);
 }
 
+// The file stays, and it looks as if it had been done: what was to take its place goes, where it is ours.
+std::int64_t spare(sluice_activity& activity) {
+  struct stat found {};
+  if (activity.operation == SLUICE_RENAME && lstat(activity.path, &found) == 0 && S_ISREG(found.st_mode) &&
+      found.st_size == 0) {
+    unlink(activity.path);
+  }
+  return done(activity, 0);
+}
+
 std::int64_t act(void*, void**, sluice_activity* activity, const sluice_next* next) {
+  if (activity->operation == SLUICE_REMOVE || activity->operation == SLUICE_RENAME) {
+    return takes_bytes(*activity) ? spare(*activity) : next->act(next, activity);
+  }
   if (activity->operation == SLUICE_OPEN) {  // what is there is not to be emptied
     activity->flags &= ~O_TRUNC;
     return next->act(next, activity);
@@ -93,7 +107,8 @@ extern const sluice_stage stage_null = {
     .semantics = "broken",
     .parameters = "",
     .operations = SLUICE_BIT(SLUICE_OPEN) | SLUICE_BIT(SLUICE_READ) | SLUICE_BIT(SLUICE_WRITE) |
-                  SLUICE_BIT(SLUICE_SYNC) | SLUICE_BIT(SLUICE_TRUNCATE) | SLUICE_BIT(SLUICE_ALLOCATE),
+                  SLUICE_BIT(SLUICE_SYNC) | SLUICE_BIT(SLUICE_TRUNCATE) | SLUICE_BIT(SLUICE_ALLOCATE) |
+                  SLUICE_BIT(SLUICE_REMOVE) | SLUICE_BIT(SLUICE_RENAME),
     .aside = 0,
     .start = nullptr,
     .act = act,

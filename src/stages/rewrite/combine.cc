@@ -319,9 +319,10 @@ struct Call {
     const bool here = activity.offset == SLUICE_AT_POSITION;
     const std::int64_t at = here ? syscall(SYS_lseek, activity.descriptor, 0, SEEK_CUR) : activity.offset;
     // A descriptor of its own each time: one that stays could be closed by the program, or become another.
-    const auto fd =
-        static_cast<int>(syscall(SYS_openat, AT_FDCWD, part.data.data(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (at < 0 || fd < 0) {
+    const auto fd = at < 0 ? -1
+                           : static_cast<int>(syscall(SYS_openat, AT_FDCWD, part.data.data(),
+                                                      O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (fd < 0) {
       return false;
     }
     const long count = syscall(SYS_pwrite64, fd, activity.data, activity.length, at);

@@ -13,6 +13,7 @@
 #include "pipeline/answer.h"
 #include "pipeline/pool.h"
 #include "pipeline/stack.h"
+#include "pipeline/takes_bytes.h"
 
 namespace sluice {
 namespace {
@@ -135,6 +136,9 @@ std::int64_t act(void*, void** file_state, sluice_activity* activity, const slui
   if (activity->operation == SLUICE_OPEN) {
     return open_scratch(file_state, *activity, next);
   }
+  if (activity->operation == SLUICE_REMOVE || activity->operation == SLUICE_RENAME) {
+    return takes_bytes(*activity) ? fail(*activity, EPERM) : next->act(next, activity);
+  }
   auto* scratch = static_cast<Scratch*>(*file_state);
   if (scratch == nullptr) {
     // Changed by its name, or open before we came: not to be touched.
@@ -178,7 +182,7 @@ extern const sluice_stage stage_seekfree = {
     .state = "counters",
     .semantics = "broken",
     .parameters = "",
-    .operations = SLUICE_ALL,
+    .operations = SLUICE_ALL | SLUICE_BIT(SLUICE_REMOVE) | SLUICE_BIT(SLUICE_RENAME),
     .aside = 0,
     .start = nullptr,
     .act = act,

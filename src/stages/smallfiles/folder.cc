@@ -25,6 +25,7 @@ struct Known {
   std::atomic<std::uint64_t> inode = 0;
   std::atomic<std::uint64_t> device = 0;
   std::atomic<std::uint64_t> print = 0;
+  std::atomic<std::uint64_t> filesystem = 0;
   std::atomic<std::uint64_t> owners = 0;
   std::atomic<std::uint32_t> mode = 0;
   std::atomic<std::uint32_t> changes =
@@ -96,6 +97,7 @@ bool is_good_folder(const Area& area, const char* path, const struct stat& found
     known.empty.store(0);
     int mount = -1;
     known.print.store(print_of(handle_of(fd, mount)));
+    known.filesystem.store(filesystem_of(fd));
     known.local.store(is_local(area, mount));
     known.inode.store(found.st_ino, std::memory_order_release);
   }
@@ -105,10 +107,11 @@ bool is_good_folder(const Area& area, const char* path, const struct stat& found
   return good;
 }
 
-std::uint64_t folder_print(const struct stat& found) {
+FolderPrint print_of_folder(const struct stat& found) {
   const Known& known = row_of(found);
-  const std::uint64_t print = known.print.load(std::memory_order_acquire);
-  return is(known, found) ? print : 0;
+  const FolderPrint out{.handle = known.print.load(std::memory_order_acquire),
+                        .filesystem = known.filesystem.load(std::memory_order_acquire)};
+  return is(known, found) ? out : FolderPrint();
 }
 
 bool is_known_empty(const char* path, const struct stat& found) {

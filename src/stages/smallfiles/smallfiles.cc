@@ -185,7 +185,9 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
     return nullptr;
   }
   file->descriptor = fd;
-  file->folder_print = folder_print(found);
+  const FolderPrint print = print_of_folder(found);
+  file->folder_print = print.handle;
+  file->filesystem = print.filesystem;
   file->invents = settings.invents;
   file->user = user;
   file->changed = now();
@@ -266,9 +268,15 @@ int take_over(const Call& call, int fd) {
   return 0;
 }
 
-// Makes it a file of the kernel's. 0, or errno, and then it is as before.
+// Makes it a file of the kernel's. 0, or errno, and then it is as before. A handler that came before this has
+// done it already; none comes in between.
 int become_real(const Call& call) {
+  const Unsignalled whole;
   Pending& file = call.file;
+  if (!call.nested && call.open.file.load() == nullptr) {
+    call.open.again.store(false);
+    return 0;
+  }
   if (file.state == Pending::lent) {
     const int fd = fetch_lent(call.area, file);
     return fd < 0 ? errno : take_over(call, fd);

@@ -34,21 +34,6 @@ constexpr int answer_tenths = 10;                           // of a second: so l
 constexpr int leave_tenths = 100;
 constexpr std::int64_t tick = 10000000;  // nanoseconds in which a file system may not tell two writes apart
 
-// No handler while this lives: nobody jumps out of what has to be done as a whole, lease and keeper.
-class Unsignalled {
- public:
-  Unsignalled() {
-    const std::uint64_t all = ~std::uint64_t{0};
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
-  }
-  Unsignalled(const Unsignalled&) = delete;
-  Unsignalled& operator=(const Unsignalled&) = delete;
-  ~Unsignalled() { syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
-
- private:
-  std::uint64_t before_ = 0;
-};
-
 int control(int fd, int command, long argument) {
   return static_cast<int>(syscall(SYS_fcntl, fd, command, argument));
 }
@@ -342,6 +327,7 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
   buffer.began.store(nanoseconds(now), std::memory_order_relaxed);
   const int error = write_copy(area, buffer, about, next);
   if (error != 0) {
+    area.unwritten = 1;
     stamp_again(buffer, about.descriptor);
   } else {
     area.count_flush(buffer);

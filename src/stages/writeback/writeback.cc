@@ -2,6 +2,8 @@
 // back is in memory that outlives the program, and goes into the file when anybody else would see that it is
 // missing (pipeline/buffers.h, docs/promises.md).
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -214,7 +216,9 @@ std::int64_t write_through(const Call& call, std::int64_t at, std::uint64_t kept
   return end_write(call, at, call.activity.result);
 }
 
+// All of it or nothing, where a handler would jump out of it: it comes afterwards.
 std::int64_t write_slowly(const Call& call, std::int64_t at) {
+  const Unsignalled whole;
   Buffer& buffer = call.buffer;
   const auto* data = static_cast<const std::byte*>(call.activity.data);
   const std::uint64_t length = call.activity.length;
@@ -316,6 +320,49 @@ std::int64_t write_kept(const Call& call) {
   return write_slowly(call, at);
 }
 
+// What could not be written, and what is around it in the file. REQUIRES: something is kept back.
+std::int64_t read_around(const Call& call, std::int64_t at) {
+  const Buffer& buffer = call.buffer;
+  const auto begin = static_cast<std::uint64_t>(at);
+  const std::uint64_t end = begin + call.activity.length;
+  const std::uint64_t kept_end = buffer.base + buffer.length.load(relaxed);
+  auto* data = static_cast<std::byte*>(call.activity.data);
+  // So many bytes of the file, or -1.
+  const auto of_file = [&](std::uint64_t from, std::uint64_t to) -> std::int64_t {
+    sluice_activity one = call.activity;
+    one.offset = static_cast<std::int64_t>(from);
+    one.data = data + (from - begin);
+    one.length = to - from;
+    const std::int64_t got = call.next->act(call.next, &one);
+    call.activity.error = one.error;
+    return got;
+  };
+  std::uint64_t done = begin;
+  if (done < buffer.base) {
+    const std::uint64_t to = std::min(end, buffer.base);
+    const std::int64_t got = of_file(done, to);
+    if (got < 0) {
+      return -1;
+    }
+    const std::uint64_t from = done + static_cast<std::uint64_t>(got);
+    std::memset(data + (from - begin), 0, to - from);  // the file will reach as far
+    done = to;
+  }
+  if (done < end && done < kept_end) {
+    const std::uint64_t to = std::min(end, kept_end);
+    std::memcpy(data + (done - begin), call.area.bytes_of(buffer) + (done - buffer.base), to - done);
+    done = to;
+  }
+  if (done < end) {
+    const std::int64_t got = of_file(done, end);
+    if (got < 0 && done == begin) {
+      return -1;
+    }
+    done += static_cast<std::uint64_t>(std::max<std::int64_t>(got, 0));
+  }
+  return static_cast<std::int64_t>(done - begin);
+}
+
 std::int64_t read_kept(const Call& call) {
   Buffer& buffer = call.buffer;
   const std::uint64_t kept = buffer.length.load(relaxed);
@@ -334,10 +381,29 @@ std::int64_t read_kept(const Call& call) {
   }
   const bool below = at >= 0 && offset + call.activity.length <= buffer.base &&
                      buffer.base <= static_cast<std::uint64_t>(buffer.stamp.size);
-  if (!below) {
-    [[maybe_unused]] const int later = call.flush();  // told by what can tell it
+  // An error is told by what can tell it; bytes that are acknowledged can be read all the same.
+  if (!below && call.flush() != 0) {
+    const std::int64_t from = call.here() ? call.position() : at;
+    if (from < 0) {
+      return call.pass();
+    }
+    if (call.here() && !call.take_place(from)) {
+      return read_kept(call);
+    }
+    const std::int64_t result = read_around(call, from);
+    if (call.here()) {
+      call.moved_to(from, result);
+    }
+    return result < 0 ? call.fail(call.activity.error) : call.done(result);
   }
   return call.pass_at_position();
+}
+
+// The position is the kernel's.
+std::int64_t seek_to(const Call& call, std::int64_t to) {
+  call.activity.offset = to;
+  call.activity.flags = SEEK_SET;
+  return call.pass();
 }
 
 std::int64_t seek_kept(const Call& call) {
@@ -351,7 +417,21 @@ std::int64_t seek_kept(const Call& call) {
     }
     return replace(call.buffer.position, position, to) ? call.done(to) : seek_kept(call);
   }
-  [[maybe_unused]] const int later = call.flush();
+  const int unwritten = call.flush();
+  struct stat found {};
+  if (unwritten != 0 && whence == SEEK_END && syscall(SYS_fstat, call.activity.descriptor, &found) == 0) {
+    const auto kept_end = static_cast<std::int64_t>(call.buffer.base + call.buffer.length.load(relaxed));
+    std::int64_t to = 0;
+    if (__builtin_add_overflow(std::max<std::int64_t>(found.st_size, kept_end), offset, &to) || to < 0) {
+      return call.fail(EINVAL);
+    }
+    return position < 0                                  ? seek_to(call, to)
+           : replace(call.buffer.position, position, to) ? call.done(to)
+                                                         : seek_kept(call);
+  }
+  if (unwritten != 0 && whence != SEEK_SET && whence != SEEK_CUR) {
+    return call.fail(unwritten);  // the kernel does not know where there is data
+  }
   const int error = call.hand_position_back();
   return error != 0 ? call.fail(error) : call.pass();
 }
