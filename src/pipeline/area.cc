@@ -265,13 +265,15 @@ std::uint32_t Area::take_block() {
       // Without this a file system of memory that is full would end the program.
       const auto fd =
           static_cast<int>(syscall(SYS_openat, AT_FDCWD, own_path.data(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-      // The program may want some of it for itself, and takes what is not there: half of it stays.
+      // The program may want some of it for itself, and takes what is not there: half of it stays. One
+      // without a limit has no blocks.
       struct statfs space {};
       const bool enough =
           fd >= 0 && syscall(SYS_fstatfs, fd, &space) == 0 &&
-          static_cast<std::uint64_t>(space.f_bavail) * static_cast<std::uint64_t>(space.f_bsize) >=
-              block_stride +
-                  static_cast<std::uint64_t>(space.f_blocks) * static_cast<std::uint64_t>(space.f_bsize) / 2;
+          (space.f_blocks == 0 ||
+           static_cast<std::uint64_t>(space.f_bavail) * static_cast<std::uint64_t>(space.f_bsize) >=
+               block_stride + static_cast<std::uint64_t>(space.f_blocks) / 2 *
+                                  static_cast<std::uint64_t>(space.f_bsize));
       const long failed =
           !enough ? -1 : syscall(SYS_fallocate, fd, 0, blocks + i * block_stride, block_stride);
       if (fd >= 0) {

@@ -53,7 +53,10 @@ void forget_file_limit();
 class Unsignalled {
  public:
   Unsignalled() {
-    const std::uint64_t all = ~std::uint64_t{0};
+    // Faults are the thread's own, and whoever handles them must: the kernel ends who has them blocked.
+    constexpr auto bit = [](int signal) { return std::uint64_t{1} << (signal - 1); };
+    constexpr std::uint64_t all =
+        ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGSYS));
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
   }
   Unsignalled(const Unsignalled&) = delete;

@@ -19,6 +19,11 @@ inline bool takes_bytes(const sluice_activity& activity) {
                         (static_cast<unsigned>(activity.flags) & (RENAME_NOREPLACE | RENAME_EXCHANGE)) == 0;
   const char* path = removes ? activity.path : replaces ? activity.target : nullptr;
   struct stat found {};
+  // What cannot replace anything the kernel refuses.
+  if (replaces && (syscall(SYS_newfstatat, AT_FDCWD, activity.path, &found, AT_SYMLINK_NOFOLLOW) != 0 ||
+                   S_ISDIR(found.st_mode))) {
+    return false;
+  }
   return path != nullptr && syscall(SYS_newfstatat, AT_FDCWD, path, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISREG(found.st_mode) && found.st_size > 0;
 }

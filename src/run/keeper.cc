@@ -122,9 +122,6 @@ void Keeper::serve() {
     retire_broken();
     if (asked && broken_.empty()) {
       asked = false;
-      for (Recovered& one : lander_.land(Lander::Which::closed, false)) {
-        odd_.push_back(std::move(one));
-      }
       const std::lock_guard guard(mutex_);
       settling_ = false;
       settled_.notify_all();
@@ -384,6 +381,7 @@ void Keeper::settle() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t told = write(poke_.get(), &one, sizeof one);
   settled_.wait_for(guard, std::chrono::seconds(1), [this] { return !settling_; });
+  mover_.settle();
 }
 
 std::vector<Recovered> Keeper::finish() {

@@ -84,18 +84,28 @@ void pass_on(int signal, siginfo_t* info, void*) {
 // Those by which somebody wants us to end, while there is something to finish.
 constexpr std::array ending = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
 bool unhurried = false;
-std::atomic<int> hurries = 0;
+std::atomic<std::int64_t> hurried = 0;  // when
+
+// What somebody does once may be several: a terminal that is closed, `timeout`.
+constexpr std::int64_t at_once = 1000000000;
 
 void put_off(int signal) {
-  if (hurries++ > 0) {
-    ::signal(signal, SIG_DFL);
-    raise(signal);
+  const int saved = errno;
+  const std::int64_t now = nanoseconds_of(CLOCK_MONOTONIC);
+  std::int64_t first = 0;
+  if (!hurried.compare_exchange_strong(first, now)) {
+    if (now - first > at_once) {
+      ::signal(signal, SIG_DFL);
+      raise(signal);
+    }
+    errno = saved;
     return;
   }
   constexpr std::string_view text =
       "sluice: the program has ended, and what it left is brought to where it belongs; once more ends this, "
       "and `sluice recover` does it later\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  errno = saved;
 }
 
 // What the signals were, put back at the end.
@@ -238,7 +248,7 @@ void ignore_size_signal() {
 }
 
 Unhurried::Unhurried() {
-  hurries = 0;
+  hurried = 0;
   unhurried = true;
 }
 

@@ -339,11 +339,13 @@ void Mover::serve() {
   block_signals();
   std::unique_lock guard(mutex_);
   while (!stop_) {
-    woken_.wait_for(guard, look, [this] { return work_ || stop_; });
-    if (stop_ || (!work_ && !has_work() && !has_pending(area_) && area_.pending_hurry == 0)) {
+    woken_.wait_for(guard, look, [this] { return work_ || asked_ || stop_; });
+    if (stop_ || (!work_ && !asked_ && !has_work() && !has_pending(area_) && area_.pending_hurry == 0)) {
       continue;
     }
     work_ = false;
+    asked_ = false;
+    busy_ = true;
     guard.unlock();
     area_.moves_told = 0;
     std::vector<Recovered> told = combine(When::runs);
@@ -360,10 +362,22 @@ void Mover::serve() {
     std::move(told.begin(), told.end(), std::back_inserter(odd_));
     std::move(more.begin(), more.end(), std::back_inserter(odd_));
     work_ = work_ || has_work();
+    busy_ = false;
+    idle_.notify_all();
     if (work_ && !stop_) {
-      woken_.wait_for(guard, again, [this] { return stop_; });
+      woken_.wait_for(guard, again, [this] { return asked_ || stop_; });
     }
   }
+}
+
+void Mover::settle() {
+  std::unique_lock guard(mutex_);
+  if (area_.pending != 0) {
+    area_.pending_hurry = 1;
+  }
+  asked_ = true;
+  woken_.notify_one();
+  idle_.wait_for(guard, std::chrono::seconds(1), [this] { return !asked_ && !busy_; });
 }
 
 std::vector<Recovered> Mover::finish() {

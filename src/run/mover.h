@@ -51,6 +51,8 @@ class Mover {
   void wake();
   // A file that is in parts, by its row and generation.
   void hold(std::uint32_t whole, std::uint32_t generation, UniqueFd fd);
+  // Has a look at all of them now, and puts down what is in memory and closed; waits for that, not for long.
+  void settle();
   // The run is over; what could not be brought home.
   std::vector<Recovered> finish();
 
@@ -69,7 +71,10 @@ class Mover {
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable woken_;
+  std::condition_variable idle_;
   bool work_ = false;
+  bool asked_ = false;  // not to wait
+  bool busy_ = false;
   bool stop_ = false;
   std::map<std::uint32_t, Held> held_;
   Delays delays_;  // of the thread

@@ -390,15 +390,13 @@ std::vector<Recovered> recover_leftovers(Leftovers how) {
     // One of another version of Sluice is for that.
     bool needed = memory != MAP_FAILED && static_cast<const Area*>(memory)->magic == area_magic &&
                   static_cast<const Area*>(memory)->version != area_version;
-    if (needed) {
+    if (needed && how != Leftovers::recovered) {
       out.push_back({.outcome = how == Leftovers::given_up ? Outcome::lost : Outcome::failed,
-                     .path = path,
-                     .put = "",
+                     .path = "what another version of Sluice left",
+                     .put = path,
                      .offset = 0,
-                     .bytes = size,
-                     .why =
-                         "what a run of another version of Sluice left behind is in it: that one's `sluice "
-                         "recover` brings it to where it belongs"});
+                     .bytes = 0,
+                     .why = "only that version can bring it to where it belongs"});
       needed = how != Leftovers::given_up;
     }
     if (memory != MAP_FAILED && is_area(memory, size)) {

@@ -232,13 +232,6 @@ int settle_each(Flags flags_for) {
   return error;
 }
 
-// For who only looks, or says something of a file: an error where the descriptor stands in for one.
-int settle_to_look(int fd) {
-  const int error = settle(fd, 0);
-  struct stat found {};
-  return error != 0 && syscall(SYS_fstat, fd, &found) == 0 && is_standin(found) ? error : 0;
-}
-
 // What is kept back of the file that a path names.
 void settle_named(int folder, const char* path, bool follow, int flags) {
   const int saved = errno;
@@ -416,6 +409,19 @@ int settle(int fd, int flags) {
   return file ? settle_file(*file, fd, flags) : 0;
 }
 
+int settle_to_look(int fd, int flags) {
+  const int error = settle(fd, flags);
+  struct stat found {};
+  return error != 0 && syscall(SYS_fstat, fd, &found) == 0 && is_standin(found) ? error : 0;
+}
+
+int settle_beside(int fd) {
+  struct stat found {};
+  return syscall(SYS_fstat, fd, &found) != 0
+             ? 0
+             : settle_each([&](const File& file, int) { return file.device == found.st_dev ? 0 : -1; });
+}
+
 std::int64_t ask(int fd, int flags, void* data, std::size_t length) {
   const int saved = errno;
   const Held file = managed(fd, SLUICE_SETTLE);
@@ -439,7 +445,7 @@ int settle_at(int folder, const char* path, int flags) {
   // libc's headers promise the compiler that there is a path, and programs do not keep to it.
   asm("" : "+r"(path));
   return path == nullptr || (*path == 0 && (flags & AT_EMPTY_PATH) != 0)
-             ? settle_to_look(folder)
+             ? settle_to_look(folder, 0)
              : settle(folder, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, 0);
 }
 

@@ -209,6 +209,11 @@ bool is_keeping();
 bool may_keep();
 // What is kept back of a file is written, as flags say (SLUICE_SETTLE_...). 0, or errno.
 int settle(int fd, int flags);
+// The same for who only looks, locks, or says something of it: errno where the descriptor only stands in for
+// a file in memory.
+int settle_to_look(int fd, int flags);
+// All on the file system of a descriptor.
+int settle_beside(int fd);
 void settle(std::uint64_t device, std::uint64_t inode, int flags);
 // The same of the file that a path names; `follow` a link. Errno where it is in memory alone, and stays
 // there.

@@ -38,6 +38,7 @@ using sluice::preload::put_down_name;
 using sluice::preload::settle;
 using sluice::preload::settle_all;
 using sluice::preload::settle_at;
+using sluice::preload::settle_to_look;
 using sluice::preload::stat_by;
 
 namespace {
@@ -360,9 +361,9 @@ SLUICE_EXPORT int flock(int fd, int operation) noexcept {
   return done ? 0 : SLUICE_NEXT(flock)(fd, operation);
 }
 SLUICE_BEFORE(int, lockf, (int fd, int command, off_t length), (fd, command, length), ,
-              settle(fd, SLUICE_SETTLE_LOCK))
+              settle_to_look(fd, SLUICE_SETTLE_LOCK | SLUICE_SETTLE_POSITION))
 SLUICE_BEFORE(int, lockf64, (int fd, int command, off64_t length), (fd, command, length), ,
-              settle(fd, SLUICE_SETTLE_LOCK))
+              settle_to_look(fd, SLUICE_SETTLE_LOCK | SLUICE_SETTLE_POSITION))
 
 // Others who read and write from now on; hints.cc has memory.
 SLUICE_RETIRES(int, aio_read, (aiocb * request), (request), noexcept,
@@ -395,7 +396,7 @@ SLUICE_RETIRES(void, sync, (), (), noexcept, settle_all(0), put_down_all(), note
 SLUICE_EXPORT int syncfs(int fd) noexcept {
   int error = 0;
   if (may_keep()) [[unlikely]] {
-    error = settle_all(0);
+    error = sluice::preload::settle_beside(fd);
     put_down_all();
     note_synced(fd);
   }

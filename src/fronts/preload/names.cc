@@ -136,19 +136,26 @@ void before_dup(int fd, int other) {
   }
 }
 
+// Whether a lock is counted from the file's position.
+bool is_from_position(const void* lock) {
+  return sluice::is_memory(lock, sizeof(struct flock)) &&
+         static_cast<const struct flock*>(lock)->l_whence == SEEK_CUR;
+}
+
 // What a command of fcntl() means for what is kept back.
-int settle_for(int command) {
+int settle_for(int command, const void* argument) {
   switch (command) {
     case F_SETLK:
     case F_SETLKW:
     case F_OFD_SETLK:
     case F_OFD_SETLKW:
-      return SLUICE_SETTLE_LOCK;
+      return is_from_position(argument) ? SLUICE_SETTLE_LOCK | SLUICE_SETTLE_POSITION : SLUICE_SETTLE_LOCK;
+    case F_GETLK:
+    case F_OFD_GETLK:
+      return is_from_position(argument) ? SLUICE_SETTLE_LOCK | SLUICE_SETTLE_POSITION : SLUICE_SETTLE_SHARE;
     case F_DUPFD:
     case F_DUPFD_CLOEXEC:
     case F_GETFL:
-    case F_GETLK:
-    case F_OFD_GETLK:
     case F_SET_RW_HINT:
     case F_GET_RW_HINT:
       return SLUICE_SETTLE_SHARE;
@@ -358,11 +365,12 @@ SLUICE_EXPORT int fcntl(int fd, int command, ...) {
   va_start(list, command);
   void* argument = va_arg(list, void*);
   va_end(list);
-  // What is kept back must not be written under other flags.
-  if (const int flags = may_keep() ? settle_for(command) : -1;
-      flags >= 0 && settle(fd, flags) != 0 && command == F_SETFL) {
-    errno = EIO;
-    return -1;
+  if (const int flags = may_keep() ? settle_for(command, argument) : -1; flags >= 0) {
+    const int error = settle(fd, flags);
+    // What is kept back must not be written under other flags.
+    if (command == F_SETFL && fails(error)) {
+      return -1;
+    }
   }
   int out = real.fcntl(fd, command, argument);
   if (command == F_GETFL && out >= 0 && (out & O_ASYNC) != 0 && may_keep() && is_our_lease(fd)) {

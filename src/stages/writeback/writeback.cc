@@ -438,8 +438,9 @@ std::int64_t seek_kept(const Call& call) {
 
 std::int64_t settle_kept(const Call& call) {
   const int flags = call.activity.flags;
-  if ((flags & SLUICE_SETTLE_LOCK) != 0 && call.buffer.leased) {
-    return call.pass();  // nobody else has it open
+  if ((flags & SLUICE_SETTLE_LOCK) != 0 && call.buffer.leased) {  // nobody else has it open
+    const int error = (flags & SLUICE_SETTLE_POSITION) != 0 ? call.hand_position_back() : 0;
+    return error != 0 ? call.fail(error) : call.pass();
   }
   if ((flags & SLUICE_SETTLE_LEAVE) != 0 && call.buffer.process != this_process().id) {
     return call.pass();
