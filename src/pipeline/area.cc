@@ -213,6 +213,7 @@ void clear(Buffer& buffer) {
   buffer.end = 0;
   buffer.position = -1;
   buffer.disturbed = false;
+  buffer.unwritten = false;
   buffer.wait = 0;
   buffer.poor = 0;
   buffer.retired = false;
@@ -295,10 +296,14 @@ std::uint64_t unwritten_end(std::uint64_t device, std::uint64_t inode) {
   if (area == nullptr || area->unwritten.load(std::memory_order_relaxed) == 0) [[likely]] {
     return out;
   }
+  area->unwritten = 0;
   for (const Buffer& buffer : area->all_buffers()) {
     const std::uint64_t length = buffer.length.load(std::memory_order_acquire);
-    if ((buffer.generation & 1) != 0 && buffer.block != 0 && length > 0 && buffer.inode == inode &&
-        buffer.device == device) {
+    if ((buffer.generation & 1) == 0 || buffer.block == 0 || length == 0 || !buffer.unwritten) {
+      continue;
+    }
+    area->unwritten = 1;
+    if (buffer.inode == inode && buffer.device == device) {
       out = std::max(out, buffer.base + length);
     }
   }

@@ -50,6 +50,7 @@ struct alignas(64) Buffer {
   Level level = Level::strict;
   std::atomic<bool> retired = false;    // never again
   std::atomic<bool> disturbed = false;  // a handler wrote to the file in the middle of something
+  std::atomic<bool> unwritten = false;  // it could not be the last time
   bool readable = false;
   bool leased = false;
   std::atomic<std::uint32_t> held = 0;  // 2 = the keeper has a duplicate of the open file; 1 = it is to

@@ -449,7 +449,8 @@ void free_pending_blocks(Area& area) {
       continue;
     }
     const IndexLock index(area);
-    bool busy = !index;
+    bool busy =
+        !index || area.block_states[block - 1].state.load() != 3 || head.live != 0;  // somebody was at it
     for (Pending* file = pending_at(area, head.first); file != nullptr && !busy;
          file = pending_at(area, file->sibling)) {
       // Somebody who waits for its lock has the index's, and nobody finds it afterwards.

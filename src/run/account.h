@@ -55,7 +55,7 @@ struct KeptAccount {
   std::uint64_t writes = 0;  // of programs
   std::uint64_t bytes = 0;
   std::uint64_t flushes = 0;        // writes that were made of them
-  std::vector<std::string> not_of;  // files of which nothing was, in words, where they were written
+  std::vector<std::string> not_of;  // files of which nothing was, in words
 };
 
 // What stages fetched before it was read.

@@ -376,11 +376,13 @@ void Keeper::settle() {
   if (!thread_.joinable()) {
     return;
   }
-  std::unique_lock guard(mutex_);
-  settling_ = true;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t told = write(poke_.get(), &one, sizeof one);
-  settled_.wait_for(guard, std::chrono::seconds(1), [this] { return !settling_; });
+  {
+    std::unique_lock guard(mutex_);
+    settling_ = true;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t told = write(poke_.get(), &one, sizeof one);
+    settled_.wait_for(guard, std::chrono::seconds(1), [this] { return !settling_; });
+  }
   mover_.settle();
 }
 

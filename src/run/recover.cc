@@ -334,6 +334,10 @@ std::string describe(const Recovered& one) {
     return fmt::format("{} is still in {}: {}; `sluice recover` tries again, and forgets it with --give-up",
                        quote(one.path), quote(one.put), one.why);
   }
+  if (one.bytes == 0) {
+    return fmt::format("{}: {}; `sluice recover` tries again, and forgets it with --give-up", quote(one.path),
+                       one.why);
+  }
   return fmt::format("{} could not be written: {}; they are kept, `sluice recover` tries again", what,
                      one.why);
 }
@@ -391,12 +395,14 @@ std::vector<Recovered> recover_leftovers(Leftovers how) {
     bool needed = memory != MAP_FAILED && static_cast<const Area*>(memory)->magic == area_magic &&
                   static_cast<const Area*>(memory)->version != area_version;
     if (needed && how != Leftovers::recovered) {
-      out.push_back({.outcome = how == Leftovers::given_up ? Outcome::lost : Outcome::failed,
-                     .path = "what another version of Sluice left",
-                     .put = path,
-                     .offset = 0,
-                     .bytes = 0,
-                     .why = "only that version can bring it to where it belongs"});
+      out.push_back(
+          {.outcome = how == Leftovers::given_up ? Outcome::lost : Outcome::failed,
+           .path = path,
+           .put = "",
+           .offset = 0,
+           .bytes = 0,
+           .why = "what another version of Sluice left is in it, and only that one can bring it to where "
+                  "it belongs"});
       needed = how != Leftovers::given_up;
     }
     if (memory != MAP_FAILED && is_area(memory, size)) {

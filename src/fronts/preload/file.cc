@@ -417,6 +417,7 @@ int settle_to_look(int fd, int flags) {
 
 int settle_beside(int fd) {
   struct stat found {};
+  settle_all(0);  // one file system may have several numbers
   return syscall(SYS_fstat, fd, &found) != 0
              ? 0
              : settle_each([&](const File& file, int) { return file.device == found.st_dev ? 0 : -1; });

@@ -212,7 +212,7 @@ int settle(int fd, int flags);
 // The same for who only looks, locks, or says something of it: errno where the descriptor only stands in for
 // a file in memory.
 int settle_to_look(int fd, int flags);
-// All on the file system of a descriptor.
+// All; errno where one on the file system of a descriptor could not be.
 int settle_beside(int fd);
 void settle(std::uint64_t device, std::uint64_t inode, int flags);
 // The same of the file that a path names; `follow` a link. Errno where it is in memory alone, and stays

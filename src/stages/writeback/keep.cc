@@ -327,11 +327,13 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
   buffer.began.store(nanoseconds(now), std::memory_order_relaxed);
   const int error = write_copy(area, buffer, about, next);
   if (error != 0) {
+    buffer.unwritten = true;
     area.unwritten = 1;
     stamp_again(buffer, about.descriptor);
   } else {
     area.count_flush(buffer);
     buffer.length.store(0, std::memory_order_release);
+    buffer.unwritten = false;
   }
   buffer.began.store(0, std::memory_order_relaxed);
   return error;

@@ -329,13 +329,23 @@ std::int64_t read_around(const Call& call, std::int64_t at) {
   auto* data = static_cast<std::byte*>(call.activity.data);
   // So many bytes of the file, or -1.
   const auto of_file = [&](std::uint64_t from, std::uint64_t to) -> std::int64_t {
-    sluice_activity one = call.activity;
-    one.offset = static_cast<std::int64_t>(from);
-    one.data = data + (from - begin);
-    one.length = to - from;
-    const std::int64_t got = call.next->act(call.next, &one);
-    call.activity.error = one.error;
-    return got;
+    std::uint64_t at_last = from;
+    while (at_last < to) {
+      sluice_activity one = call.activity;
+      one.offset = static_cast<std::int64_t>(at_last);
+      one.data = data + (at_last - begin);
+      one.length = to - at_last;
+      const std::int64_t got = call.next->act(call.next, &one);
+      if (got < 0) {
+        call.activity.error = one.error;
+        return -1;
+      }
+      if (got == 0) {
+        break;
+      }
+      at_last += static_cast<std::uint64_t>(got);
+    }
+    return static_cast<std::int64_t>(at_last - from);
   };
   std::uint64_t done = begin;
   if (done < buffer.base) {
@@ -401,9 +411,10 @@ std::int64_t read_kept(const Call& call) {
 
 // The position is the kernel's.
 std::int64_t seek_to(const Call& call, std::int64_t to) {
-  call.activity.offset = to;
-  call.activity.flags = SEEK_SET;
-  return call.pass();
+  sluice_activity move = call.activity;
+  move.offset = to;
+  move.flags = SEEK_SET;
+  return call.next->act(call.next, &move) < 0 ? call.fail(move.error) : call.done(to);
 }
 
 std::int64_t seek_kept(const Call& call) {
@@ -446,8 +457,9 @@ std::int64_t settle_kept(const Call& call) {
     return call.pass();
   }
   int error = call.flush();
-  if ((flags & SLUICE_SETTLE_POSITION) != 0 && error == 0) {
-    error = call.hand_position_back();
+  if ((flags & SLUICE_SETTLE_POSITION) != 0 && (error == 0 || (flags & SLUICE_SETTLE_LOCK) != 0)) {
+    const int later = call.hand_position_back();
+    error = error != 0 ? error : later;
   }
   if ((flags & SLUICE_SETTLE_RETIRE) == SLUICE_SETTLE_RETIRE && error == 0) {
     disengage(call.area, call.buffer, call.activity.descriptor);
