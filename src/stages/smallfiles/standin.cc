@@ -123,6 +123,7 @@ int take_standin(bool close_on_exec) {
 }
 
 int fetch_lent(const Area& area, Pending& file) {
+  const Unsignalled whole;  // a child that a handler forks would wait for the same answer
   int ends[2] = {-1, -1};
   if (syscall(SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return -1;
@@ -145,7 +146,7 @@ int fetch_lent(const Area& area, Pending& file) {
     header.msg_control = space;
     header.msg_controllen = sizeof space;
     if (syscall(SYS_ppoll, &one, 1, &limit, nullptr, 0) == 1 &&
-        syscall(SYS_recvmsg, ends[0], &header, MSG_CMSG_CLOEXEC) > 0) {
+        syscall(SYS_recvmsg, ends[0], &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) > 0) {
       const cmsghdr* with = CMSG_FIRSTHDR(&header);
       if (with != nullptr && with->cmsg_type == SCM_RIGHTS) {
         std::memcpy(&out, CMSG_DATA(with), sizeof out);
