@@ -17,7 +17,7 @@ namespace {
 constexpr Option help = {.name = "help", .letter = 'h', .help = "print this help and exit"};
 constexpr Option json = {.name = "json", .help = "print one JSON object on standard output instead of text"};
 constexpr Option json_to = {.name = "json",
-                            .type = OptionType::text,
+                            .type = OptionType::path,
                             .argument = "FILE",
                             .help = "write one JSON object to this file, or with fd:N to that descriptor"};
 constexpr Option colour = {

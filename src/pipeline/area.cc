@@ -71,6 +71,9 @@ void part_from_area() {
     area->keeps_small = 0;
     area->keeping = 0;
     area->pending_live = 0;
+    if (area->trace != 0) {
+      area->at<AreaTrace>(area->trace)->over = 1;  // nobody would take records out of it
+    }
     parted.store(true);
   }
   if (fd >= 0) {

@@ -239,7 +239,8 @@ void for_each_pending(Area& area, Function function) {
   }
 }
 // For a child that was forked in a signal's handler, while its parent was changing something under a lock:
-// both would go on with it. From now on this process has a copy of its own, and keeps nothing back.
+// both would go on with it. From now on this process has a copy of its own, and keeps nothing back. Whoever
+// waits for a change by somebody else looks whether it has parted: there is none in a copy.
 void part_from_area();
 bool has_parted();
 // A thread that starts another program ends all others, and has the number of the first one then: what that

@@ -107,6 +107,11 @@ FileStamp stamp_of(int fd, bool& good) {
       .size = found.st_size, .changed = nanoseconds(found.st_mtim), .touched = nanoseconds(found.st_ctim)};
 }
 
+bool is_unchanged(int fd, const Buffer& buffer) {
+  bool good = false;
+  return stamp_of(fd, good) == buffer.stamp && good;
+}
+
 bool is_lease_kept(int fd, const Buffer& buffer) {
   const long lease = syscall(SYS_fcntl, fd, F_GETLEASE);
   // One for reading is what is left, or will be, where somebody wants to read: no writer has come.

@@ -206,6 +206,8 @@ class BufferHold {
 
 bool is_alive(const Buffer& buffer);
 FileStamp stamp_of(int fd, bool& good);
+// Whether the file is as it was when its buffer was stamped.
+bool is_unchanged(int fd, const Buffer& buffer);
 // Whether nobody else can have written to a file since it was leased for a buffer: whoever opens it waits,
 // and may only have set its times by name.
 bool is_lease_kept(int fd, const Buffer& buffer);

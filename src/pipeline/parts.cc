@@ -134,7 +134,7 @@ AreaWhole* whole_of(AreaParts& parts, std::uint64_t device, std::uint64_t inode)
 }
 
 bool is_being_gathered(const AreaWhole& whole) {
-  if (whole.state.load(std::memory_order_acquire) != AreaWhole::gathering) {
+  if (whole.state.load(std::memory_order_acquire) != AreaWhole::gathering || has_parted()) {
     return false;
   }
   const int saved = errno;
@@ -236,7 +236,7 @@ int bring_together(std::uint64_t device, std::uint64_t inode) {
   const std::uint32_t generation = whole->generation;
   const std::uint32_t failures = whole->failures;
   whole->wanted = 1;
-  for (int i = 0; i < most_naps; ++i) {
+  for (int i = 0; i < most_naps && !has_parted(); ++i) {
     if (i % 256 == 0 &&
         !tell_keeper(area, {.kind = KeeperMessage::home, .buffer = 0, .generation = 0, .process = 0}, -1)) {
       if (errno == EMFILE || errno == ENFILE) {

@@ -64,7 +64,7 @@ bool tell_keeper(const Area& area, const KeeperMessage& message, int passed) {
 }
 
 void wait_for_keeper(const Area& area, const Buffer& buffer, std::uint32_t held, int most) {
-  for (int i = 0; i < most && buffer.held == held && (i == 0 || keeper_lives(area)); ++i) {
+  for (int i = 0; i < most && buffer.held == held && !has_parted() && (i == 0 || keeper_lives(area)); ++i) {
     const timespec patience{.tv_sec = 0, .tv_nsec = 100000000};
     if (syscall(SYS_futex, &buffer.held, FUTEX_WAIT, held, &patience, nullptr, 0) != 0 &&
         errno == ETIMEDOUT && is_stopped(area.keeper)) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "base/files.h"
 #include "base/sys.h"
@@ -15,16 +16,6 @@ namespace {
 
 std::string join(const std::string& folder, const std::string& name) {
   return folder + (folder.ends_with('/') ? "" : "/") + name;
-}
-
-// The same path in the nearest folder above that there is.
-std::string in_a_folder(const std::string& path) {
-  std::string folder = folder_of(path);
-  struct stat found {};
-  while (folder.size() > 1 && stat(folder.c_str(), &found) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
-    folder = folder_of(folder);
-  }
-  return join(folder, path.substr(path.rfind('/') + 1));
 }
 
 Status fill_new(int fd, std::uint64_t device, const std::function<Status(int)>& fill) {
@@ -38,6 +29,21 @@ Status fill_new(int fd, std::uint64_t device, const std::function<Status(int)>& 
 
 }  // namespace
 
+std::string name_of(int fd, const std::string& before) {
+  std::error_code failed;
+  const auto now = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), failed);
+  return failed || now.native().ends_with(" (deleted)") ? before : now.native();
+}
+
+std::string nearest_folder(const std::string& path) {
+  std::string out = folder_of(path);
+  struct stat found {};
+  while (out.size() > 1 && stat(out.c_str(), &found) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
+    out = folder_of(out);
+  }
+  return out;
+}
+
 Result<std::string> find_in(const std::string& folder, const std::function<bool(const std::string&)>& is) {
   SLUICE_TRY(const auto names, list_folder(folder));
   for (const std::string& name : names) {
@@ -50,11 +56,13 @@ Result<std::string> find_in(const std::string& folder, const std::function<bool(
 }
 
 std::string beside_name(const std::string& path, int again) {
-  constexpr std::size_t most = 220;  // bytes of a name, so that the rest fits into 255
   const std::size_t start = path.rfind('/') + 1;
   std::size_t size = path.size() - start;
-  if (size > most) {
-    for (size = most; (static_cast<unsigned char>(path[start + size]) & 0xC0) == 0x80; --size) {
+  if (size > longest_beside) {
+    // Not in the middle of a character, which has four bytes at most.
+    for (size = longest_beside;
+         size > longest_beside - 3 && (static_cast<unsigned char>(path[start + size]) & 0xC0) == 0x80;
+         --size) {
     }
   }
   return path.substr(0, start + size) + ".sluice-recovered" + (again == 0 ? "" : fmt::format(".{}", again));
@@ -63,7 +71,7 @@ std::string beside_name(const std::string& path, int again) {
 Result<std::string> put_beside(const std::string& path, std::uint64_t device,
                                const std::function<Status(int)>& fill) {
   constexpr int most_names = 1000;
-  const std::string wanted = in_a_folder(path);
+  const std::string wanted = join(nearest_folder(path), path.substr(path.rfind('/') + 1));
   for (int i = 0; i < most_names; ++i) {
     std::string name = beside_name(wanted, i);
     const UniqueFd fd(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));

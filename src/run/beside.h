@@ -1,6 +1,7 @@
 // What lies beside a file: itself under another name, and bytes that could not be put into it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -8,6 +9,14 @@
 #include "base/result.h"
 
 namespace sluice {
+
+inline constexpr std::size_t longest_beside = 220;  // bytes of a name, so that the rest fits into 255
+
+// What a file or a folder is called now, or what it was.
+std::string name_of(int fd, const std::string& before);
+
+// The nearest folder above that there is.
+std::string nearest_folder(const std::string& path);
 
 // The first path in a folder that is what is looked for, or "".
 Result<std::string> find_in(const std::string& folder, const std::function<bool(const std::string&)>& is);

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "pipeline/passing.h"
+#include "run/beside.h"
 #include "run/own_thread.h"
 
 namespace sluice {
@@ -27,7 +28,6 @@ using Outcome = Recovered::Outcome;
 
 constexpr rlim_t most_folders = 4096;        // that are held open
 constexpr std::int64_t age = 5'000'000'000;  // nanoseconds, as long as ext4 keeps its journal open
-constexpr std::size_t longest_name = 220;    // bytes, so that ours, which is longer, is not too long
 constexpr int patience = 1000;               // milliseconds for somebody who has a lock
 
 constexpr std::size_t most_helpers = 2;
@@ -52,11 +52,8 @@ constexpr const char* changed_folder = "its folder is not there any more, or is 
 // A folder of our own beside the one that a file was made in, or above where that is gone as well; the same
 // for all of them. Not on another file system: the right one may be mounted later.
 UniqueFd make_beside(const std::string& path, const Pending& file, std::string& made) {
-  std::string above = folder_of(path);
+  const std::string above = nearest_folder(path);
   struct stat found {};
-  while (above.size() > 1 && stat(above.c_str(), &found) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
-    above = folder_of(above);
-  }
   const UniqueFd parent(open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!parent) {
     return {};
@@ -65,8 +62,8 @@ UniqueFd make_beside(const std::string& path, const Pending& file, std::string& 
     errno = ENOENT;
     return {};
   }
-  const std::string name = path.substr(path.rfind('/') + 1, longest_name);
-  made = fmt::format("{}/{}.sluice-recovered", above == "/" ? "" : above, name);
+  const std::string name = path.substr(path.rfind('/') + 1);
+  made = beside_name(fmt::format("{}/{}", above == "/" ? "" : above, name), 0);
   if (mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) {
     return {};
   }
@@ -162,7 +159,7 @@ Lander::Folder Lander::folder_of(const Pending& file) {
 }
 
 // REQUIRES: its lock. With `keep` it stays open for the process that has it so.
-Recovered Lander::land_one(Pending& file, bool keep) {
+Recovered Lander::land_one(Pending& file, bool keep, bool tell) {
   Recovered out = about(file);
   const Folder folder = folder_of(file);
   if (!folder.fd) {
@@ -172,6 +169,10 @@ Recovered Lander::land_one(Pending& file, bool keep) {
       end_pending(area_, file);
     }
     return out;
+  }
+  if (tell && folder.instead.empty()) {  // its folder may have another name
+    const std::string now = name_of(folder.fd.get(), sluice::folder_of(out.path));
+    out.path = fmt::format("{}/{}", now == "/" ? "" : now, file.own_name());
   }
   const PutDown put = put_down(area_, file, folder.fd.get());
   file.refused = put.error;
@@ -210,7 +211,7 @@ void Lander::lend(std::uint32_t number) {
     return;
   }
   if (file->asked != 0) {
-    land_one(*file, !is_left(*file));
+    land_one(*file, !is_left(*file), false);
   }
   file->asked = 0;
   let_go(file->lock);
@@ -264,7 +265,7 @@ std::vector<Recovered> Lander::land(Which which, bool tell_all) {
       }
       const bool left = is_left(file);
       if (left || (which == Which::all && file.state == Pending::open)) {
-        Recovered one = land_one(file, !left);
+        Recovered one = land_one(file, !left, tell_all);
         if (tell_all || one.outcome != Outcome::made) {
           const std::lock_guard guard(telling);
           out.push_back(std::move(one));

@@ -28,7 +28,7 @@ class Lander {
   std::vector<Recovered> land(Which which, bool tell_all);
 
  private:
-  Recovered land_one(Pending& file, bool keep);
+  Recovered land_one(Pending& file, bool keep, bool tell);
   struct Folder {
     UniqueFd fd;
     std::string instead;  // its path, where it is not the file's own

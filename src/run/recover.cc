@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <tuple>
 
@@ -77,8 +76,7 @@ bool is_same(int fd, const Buffer& buffer, const BlockHead& head) {
     return false;
   }
   int mount = 0;
-  bool good = false;
-  return head.handle.empty() ? found.st_dev == buffer.device || (stamp_of(fd, good) == buffer.stamp && good)
+  return head.handle.empty() ? found.st_dev == buffer.device || is_unchanged(fd, buffer)
                              : handle_of(fd, mount) == head.handle;
 }
 
@@ -96,7 +94,7 @@ UniqueFd open_handle(const std::string& path, const Buffer& buffer, const BlockH
     return {};
   }
   FileHandle handle = head.handle;
-  const UniqueFd mount(open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd mount(open(nearest_folder(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat found {};
   if (!mount || fstat(mount.get(), &found) != 0 || found.st_dev != buffer.device) {
     return {};
@@ -109,18 +107,21 @@ UniqueFd open_handle(const std::string& path, const Buffer& buffer, const BlockH
   return out && is_same(out.get(), buffer, head) ? std::move(out) : UniqueFd();
 }
 
-// Under another name in the same folder.
-UniqueFd open_renamed(const std::string& folder, const Buffer& buffer, const BlockHead& head,
-                      std::string& path) {
+// Under another name in the same folder, or where a folder of its path is called otherwise.
+UniqueFd open_renamed(const std::string& path, const Buffer& buffer, const BlockHead& head) {
+  const std::string folder = nearest_folder(path);
+  const std::size_t below = path.find('/', folder.size() + 1);  // what was in the folder that is gone
+  const bool moved = folder != folder_of(path) && below != std::string::npos;
   UniqueFd out;
-  const auto found = find_in(folder, [&](const std::string& entry) {
+  // Where it cannot be looked into, nothing is found.
+  [[maybe_unused]] const auto found = find_in(folder, [&](std::string entry) {
+    entry += moved ? path.substr(below) : "";
     struct stat is {};
     if (lstat(entry.c_str(), &is) == 0 && S_ISREG(is.st_mode) && is.st_ino == buffer.inode) {
       out = open_same(entry, buffer, head);
     }
     return static_cast<bool>(out);
   });
-  path = out ? *found : path;
   return out;
 }
 
@@ -145,21 +146,19 @@ Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why, 
   return out;
 }
 
-Recovered to_file(Area& area, Buffer& buffer, Recovered out, int fd) {
+// With `ours` nobody else has changed the file.
+Recovered to_file(Area& area, Buffer& buffer, Recovered out, int fd, bool ours) {
   if (const int error = write_at(fd, area.bytes_of(buffer), out.bytes, out.offset); error != 0) {
     out.why = std::strerror(error);
+    // What was written before it failed is no change of somebody else's either.
+    bool good = false;
+    const FileStamp now = stamp_of(fd, good);
+    buffer.stamp = good && ours ? now : buffer.stamp;
     return out;
   }
   out.outcome = Outcome::written;
   empty(area, buffer);
   return out;
-}
-
-// What a file is called now, or what it was.
-std::string name_of(int fd, const std::string& before) {
-  std::error_code failed;
-  const auto now = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), failed);
-  return failed || now.native().ends_with(" (deleted)") ? before : now.native();
 }
 
 std::uint64_t size_of(const char* path) {
@@ -250,14 +249,13 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
   out.path = head.path.data();
   out.offset = buffer.base;
   out.bytes = buffer.length;
-  bool good = false;
   // Nobody else could open it without our knowing; only who forced the lease may have changed it. At the
   // level `close` others may change it whenever they want to: who lives would have written what it has all
   // the same.
-  if (fd >= 0 && (is_lease_kept(fd, buffer) || (alive && buffer.level == Level::close))) {
-    return to_file(area, buffer, std::move(out), fd);
+  const bool leased = fd >= 0 && is_lease_kept(fd, buffer);
+  if (leased || (fd >= 0 && alive && buffer.level == Level::close)) {
+    return to_file(area, buffer, std::move(out), fd, leased || is_unchanged(fd, buffer));
   }
-  const std::string folder = folder_of(out.path);
   bool gone = false;
   UniqueFd file = fd >= 0 ? open_again(fd, O_RDWR) : open_same(out.path, buffer, head);
   if (!file && fd >= 0) {
@@ -267,7 +265,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
     file = open_handle(out.path, buffer, head, gone);
   }
   if (!file && !gone) {
-    file = open_renamed(folder, buffer, head, out.path);
+    file = open_renamed(out.path, buffer, head);
   }
   struct stat found {};
   if (gone || (file && fstat(file.get(), &found) == 0 && found.st_nlink == 0)) {
@@ -288,9 +286,8 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
   if (fd < 0) {
     out.path = name_of(file.get(), out.path);  // its folder may have another one
   }
-  if ((stamp_of(file.get(), good) == buffer.stamp && good) ||
-      is_begun(file.get(), buffer, area.bytes_of(buffer), out.bytes)) {
-    return to_file(area, buffer, std::move(out), file.get());
+  if (is_unchanged(file.get(), buffer) || is_begun(file.get(), buffer, area.bytes_of(buffer), out.bytes)) {
+    return to_file(area, buffer, std::move(out), file.get(), true);
   }
   if (is_there(file.get(), area.bytes_of(buffer), out.bytes, out.offset)) {
     out.outcome = Outcome::there;

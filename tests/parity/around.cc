@@ -307,6 +307,18 @@ void asked() {
   TELL(lstat("a", &plain));
   say("  %lld bytes, a file: %d", static_cast<long long>(plain.st_size), S_ISREG(plain.st_mode));
   const ino_t number = plain.st_ino;
+  TELL(write(fd, "more", 4));
+  const int path = opened("a", O_PATH);
+  TELL(write(fd, "more", 4));
+  TELL(fstat(path, &plain));
+  say("  %lld bytes", static_cast<long long>(plain.st_size));
+  TELL(write(fd, "more", 4));
+  TELL(fstatat(path, "", &plain, AT_EMPTY_PATH));
+  say("  %lld bytes", static_cast<long long>(plain.st_size));
+  TELL(write(fd, "more", 4));
+  TELL(statx(path, "", AT_EMPTY_PATH, STATX_SIZE, &found));
+  say("  %llu bytes", static_cast<unsigned long long>(found.stx_size));
+  TELL(close(path));
   TELL(close(fd));
   TELL(stat("a", &plain));
   say("  the same: %d", plain.st_ino == number);

@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <linux/openat2.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
@@ -999,6 +1001,12 @@ void bad_memory() {
   TELL(preadv(fd, parts, 2, 0));
   TELL(writev(fd, reinterpret_cast<const iovec*>(8), 2));
   TELL(readv(fd, parts, 5000));
+  const int folder = opened(".", O_RDONLY | O_DIRECTORY);
+  for (void* nowhere : {static_cast<void*>(nullptr), reinterpret_cast<void*>(8)}) {
+    TELL(ioctl(folder, FICLONERANGE, nowhere));
+    TELL(ioctl(folder, FIDEDUPERANGE, nowhere));
+  }
+  TELL(close(folder));
   TELL(close(fd));
   show_file("a");
 }

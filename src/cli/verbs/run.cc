@@ -65,7 +65,7 @@ constexpr Option option_memory = {.name = "memory",
                                   .fallback = "64M",
                                   .help = "how much stages may keep back of all files together, in memory"};
 constexpr Option option_trace = {.name = "trace",
-                                 .type = OptionType::text,
+                                 .type = OptionType::path,
                                  .argument = "FILE",
                                  .help =
                                      "record every call in this file, which must not be there yet; `sluice "

@@ -8,11 +8,14 @@
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
@@ -33,6 +36,50 @@ namespace {
 bool interferes(int fd) {
   const File* file = static_cast<unsigned>(fd) < most_descriptors ? files[fd].load() : nullptr;
   return file != nullptr && file->stack->interferes();
+}
+
+// What a call is given, whose pointer may be wrong: the kernel says EFAULT then, and not we.
+template <class Value>
+bool take(const void* from, Value& out) {
+  const iovec there{.iov_base = const_cast<void*>(from), .iov_len = sizeof out};
+  const iovec here{.iov_base = &out, .iov_len = sizeof out};
+  if (!sluice::is_memory(from, sizeof out)) {
+    return false;
+  }
+  const int saved = errno;
+  const long got = syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0);
+  const bool may_not = got < 0 && errno != EFAULT;  // as in some containers
+  errno = saved;
+  if (may_not) {
+    std::memcpy(&out, from, sizeof out);
+  }
+  return may_not || got == static_cast<long>(sizeof out);
+}
+
+bool is_copy(unsigned long request) {
+  return request == FICLONE || request == FICLONERANGE || request == FIDEDUPERANGE;
+}
+
+// Each other descriptor that a request is about, while `good` says so of them.
+template <class Good>
+bool each_other_of(unsigned long request, const void* argument, Good good) {
+  file_clone_range range{};
+  file_dedupe_range many{};
+  if (request == FICLONE) {
+    return good(static_cast<int>(reinterpret_cast<std::intptr_t>(argument)));
+  }
+  if (request == FICLONERANGE && take(argument, range)) {
+    return good(static_cast<int>(range.src_fd));
+  }
+  const int count = request == FIDEDUPERANGE && take(argument, many) ? many.dest_count : 0;
+  const auto* at = static_cast<const char*>(argument) + sizeof many;
+  for (int i = 0; i < count; ++i, at += sizeof(file_dedupe_range_info)) {
+    file_dedupe_range_info one{};
+    if (take(at, one) && !good(static_cast<int>(one.dest_fd))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // One piece. The memory is small: a stack may be.
@@ -188,18 +235,12 @@ SLUICE_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   va_start(list, request);
   void* argument = va_arg(list, void*);
   va_end(list);
-  const bool from_another = request == FICLONE || request == FICLONERANGE || request == FIDEDUPERANGE;
-  const int source = request == FICLONE ? static_cast<int>(reinterpret_cast<std::intptr_t>(argument))
-                     : request == FICLONERANGE && argument != nullptr
-                         ? static_cast<int>(static_cast<const file_clone_range*>(argument)->src_fd)
-                         : -1;
-  if (from_another && (interferes(fd) || interferes(source))) {
-    errno = EOPNOTSUPP;
-    return -1;
-  }
-  if (is_keeping() &&
-      (fails(settle(fd, SLUICE_SETTLE_POSITION)) || fails(settle(source, SLUICE_SETTLE_POSITION)))) {
-    return -1;
-  }
-  return real.ioctl(fd, request, argument);
+  const auto prepared = [&](int one) {
+    if (is_copy(request) && interferes(one)) {
+      errno = EOPNOTSUPP;
+      return false;
+    }
+    return !is_keeping() || !fails(settle(one, SLUICE_SETTLE_POSITION));
+  };
+  return prepared(fd) && each_other_of(request, argument, prepared) ? real.ioctl(fd, request, argument) : -1;
 }

@@ -401,8 +401,12 @@ bool may_keep() {
   return area != nullptr && area->buffers != 0;
 }
 
+static bool has_file(int fd) {
+  return static_cast<unsigned>(fd) < most_descriptors && files[fd].load() != nullptr;
+}
+
 int settle(int fd, int flags) {
-  if (static_cast<unsigned>(fd) >= most_descriptors || files[fd].load() == nullptr) {
+  if (!has_file(fd)) {
     return 0;
   }
   const Held file(hold(fd));
@@ -442,12 +446,21 @@ int settle(int folder, const char* path, bool follow, int flags) {
   return error;
 }
 
+void settle_unmanaged(int fd) {
+  struct stat found {};
+  if (!has_file(fd) && syscall(SYS_fstat, fd, &found) == 0 && S_ISREG(found.st_mode)) {
+    settle(found.st_dev, found.st_ino, 0);
+  }
+}
+
 int settle_at(int folder, const char* path, int flags) {
   // libc's headers promise the compiler that there is a path, and programs do not keep to it.
   asm("" : "+r"(path));
-  return path == nullptr || (*path == 0 && (flags & AT_EMPTY_PATH) != 0)
-             ? settle_to_look(folder, 0)
-             : settle(folder, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, 0);
+  if (path == nullptr || (*path == 0 && (flags & AT_EMPTY_PATH) != 0)) {
+    settle_unmanaged(folder);
+    return settle_to_look(folder, 0);
+  }
+  return settle(folder, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, 0);
 }
 
 int settle_all(int flags) {

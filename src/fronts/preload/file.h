@@ -215,6 +215,8 @@ int settle_to_look(int fd, int flags);
 // All; errno where one on the file system of a descriptor could not be.
 int settle_beside(int fd);
 void settle(std::uint64_t device, std::uint64_t inode, int flags);
+// What is kept back of the file of a descriptor that passes no stages itself (O_PATH).
+void settle_unmanaged(int fd);
 // The same of the file that a path names; `follow` a link. Errno where it is in memory alone, and stays
 // there.
 int settle(int folder, const char* path, bool follow, int flags);

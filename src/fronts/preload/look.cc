@@ -39,6 +39,7 @@ using sluice::preload::settle;
 using sluice::preload::settle_all;
 using sluice::preload::settle_at;
 using sluice::preload::settle_to_look;
+using sluice::preload::settle_unmanaged;
 using sluice::preload::stat_by;
 
 namespace {
@@ -251,8 +252,13 @@ SLUICE_EXPORT int fstatat(int folder, const char* path, struct stat* out, int fl
   return looked(folder, path, out, [&] { return SLUICE_NEXT(fstatat)(folder, path, out, flags); });
 }
 SLUICE_EXPORT int fstat(int fd, struct stat* out) noexcept {
-  const bool told = is_keeping() && ask(fd, SLUICE_SETTLE_STAT, out, sizeof *out) == 1;
-  return told ? 0 : look_at(*out, [&] { return SLUICE_NEXT(fstat)(fd, out); });
+  if (is_keeping()) {
+    if (ask(fd, SLUICE_SETTLE_STAT, out, sizeof *out) == 1) {
+      return 0;
+    }
+    settle_unmanaged(fd);
+  }
+  return look_at(*out, [&] { return SLUICE_NEXT(fstat)(fd, out); });
 }
 SLUICE_ALIAS(int, stat64, stat, (const char*, struct stat64*)) noexcept;
 SLUICE_ALIAS(int, lstat64, lstat, (const char*, struct stat64*)) noexcept;

@@ -24,10 +24,10 @@ namespace {
 constexpr int most_tries = 100;
 constexpr int most_waits = 100000;  // for the keeper, a tenth of a millisecond each
 
-// The area where anything is pending; null else.
+// The area where anything is pending; null else. What is in a copy of its own is its parent's.
 Area* area_with_pending() {
   Area* area = this_area();
-  return area != nullptr && has_pending(*area) ? area : nullptr;
+  return area != nullptr && has_pending(*area) && !has_parted() ? area : nullptr;
 }
 
 // The kernel's own names of descriptors lead to the stand-ins. Others of the kernel's names need nothing put
@@ -110,7 +110,7 @@ int ask_keeper(Area& area, Pending& file) {
                    -1)) {
     return EIO;
   }
-  for (int i = 0; i < most_waits && keeper_lives(area); ++i) {
+  for (int i = 0; i < most_waits && keeper_lives(area) && !has_parted(); ++i) {
     const timespec time{.tv_sec = 0, .tv_nsec = 100000};
     syscall(SYS_nanosleep, &time, nullptr);
     Pending* found = find_pending(area, folder, {name, own.size()});
@@ -118,8 +118,8 @@ int ask_keeper(Area& area, Pending& file) {
       return 0;
     }
     const bool same = number_of(area, *found) == number;
-    const bool waits = same && found->asked != 0;
-    const bool lent = found->state == Pending::lent;
+    const bool lent = found->state == Pending::lent;  // by the keeper, or by who has it open
+    const bool waits = same && found->asked != 0 && !lent;
     const int refused = found->refused;
     let_go(found->lock);
     if (!waits) {

@@ -288,9 +288,9 @@ bool begin_extent(Area& area, Buffer& buffer, int fd, std::uint64_t offset) {
   return true;
 }
 
-void stamp_again(Buffer& buffer, int fd) {
+void stamp_again(Buffer& buffer, int fd, bool ours) {
   const FileStamp before = buffer.stamp;
-  if (buffer.leased && (!stamp_file(buffer, fd) || !is_leased(fd))) {
+  if (ours && (!stamp_file(buffer, fd) || (buffer.leased && !is_leased(fd)))) {
     buffer.stamp = before;
   }
   buffer.disturbed = true;
@@ -325,11 +325,12 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   buffer.began.store(nanoseconds(now), std::memory_order_relaxed);
+  const bool ours = buffer.leased || is_unchanged(about.descriptor, buffer);
   const int error = write_copy(area, buffer, about, next);
   if (error != 0) {
     buffer.unwritten = true;
     area.unwritten = 1;
-    stamp_again(buffer, about.descriptor);
+    stamp_again(buffer, about.descriptor, ours);  // a part of it may be written
   } else {
     area.count_flush(buffer);
     buffer.length.store(0, std::memory_order_release);

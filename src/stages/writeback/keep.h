@@ -29,8 +29,9 @@ bool begin_extent(Area& area, Buffer& buffer, int fd, std::uint64_t offset);
 int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice_next* next);
 // The same, and nothing else changes: for who comes in the middle of something.
 int write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next);
-// The file was changed by ourselves while something is kept back of it: it stands as it is now.
-void stamp_again(Buffer& buffer, int fd);
+// The file was changed by ourselves while something is kept back of it: it stands as it is now, where it was
+// changed by nobody else before.
+void stamp_again(Buffer& buffer, int fd, bool ours);
 // The kernel's position of the file is right again. 0, or errno, and then ours counts on.
 int hand_position_back(Buffer& buffer, const sluice_activity& about, const sluice_next* next);
 // No block and no lease any more. REQUIRES: nothing is kept back. `fd` may be -1.

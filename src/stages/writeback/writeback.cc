@@ -50,8 +50,9 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
     return -1;
   }
   constexpr auto most = static_cast<std::int64_t>(block_bytes);
-  if (out.block > most || (out.block != 0 && out.block < 512) || out.large > most) {
-    parameters.name = "block";
+  const bool blocks = out.block == 0 || (out.block >= 512 && out.block <= most);
+  if (!blocks || out.large > most) {
+    parameters.name = blocks ? "large" : "block";
     parameters.value = "";
     return parameters.refuse("block is 512 to 1M, large at most 1M");
   }
@@ -474,6 +475,24 @@ std::int64_t sync_kept(const Call& call) {
   return error != 0 ? call.fail(error) : call.pass();
 }
 
+// What cannot be written and is behind the new end need not be.
+std::int64_t truncate_kept(const Call& call) {
+  Buffer& buffer = call.buffer;
+  const int error = call.flush();
+  const std::uint64_t end = call.activity.length;
+  if (error == 0 || end >= buffer.base + buffer.length.load(relaxed)) {
+    return error == 0 ? call.pass() : call.fail(error);
+  }
+  const bool ours = buffer.leased || is_unchanged(call.activity.descriptor, buffer);
+  const std::int64_t result = call.pass();
+  if (result == 0) {
+    buffer.length.store(end > buffer.base ? end - buffer.base : 0, std::memory_order_release);
+    buffer.unwritten = end > buffer.base;
+    stamp_again(buffer, call.activity.descriptor, ours);
+  }
+  return result;
+}
+
 // The kernel does it, as if nothing were kept back.
 std::int64_t done_below(const Call& call) {
   int error = call.flush();
@@ -498,6 +517,8 @@ std::int64_t act_engaged(const Call& call) {
       return seek_kept(call);
     case SLUICE_SETTLE:
       return settle_kept(call);
+    case SLUICE_TRUNCATE:
+      return truncate_kept(call);
     default:
       return sync_kept(call);
   }
@@ -566,7 +587,7 @@ std::int64_t act_nested(const Call& call, std::uint32_t generation) {
           static_cast<const std::byte*>(call.activity.data) + (first - static_cast<std::uint64_t>(at)),
           last - first);
     }
-    stamp_again(buffer, call.activity.descriptor);
+    stamp_again(buffer, call.activity.descriptor, buffer.leased);
   }
   return result;
 }
