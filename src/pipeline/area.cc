@@ -255,6 +255,25 @@ void Area::give_back(Buffer& buffer) {
   buffer.generation.fetch_add(1, std::memory_order_release);
 }
 
+// Without this a file system of memory that is full would end the program. That one may want some of it for
+// itself, and takes what is not there: half of it stays. One without a limit has no blocks.
+bool Area::give_memory(std::uint32_t index) const {
+  const auto fd =
+      static_cast<int>(syscall(SYS_openat, AT_FDCWD, own_path.data(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  struct statfs space {};
+  const bool enough =
+      fd >= 0 && syscall(SYS_fstatfs, fd, &space) == 0 &&
+      (space.f_blocks == 0 ||
+       static_cast<std::uint64_t>(space.f_bavail) * static_cast<std::uint64_t>(space.f_bsize) >=
+           block_stride +
+               static_cast<std::uint64_t>(space.f_blocks) / 2 * static_cast<std::uint64_t>(space.f_bsize));
+  const bool out = enough && syscall(SYS_fallocate, fd, 0, blocks + index * block_stride, block_stride) == 0;
+  if (fd >= 0) {
+    syscall(SYS_close, fd);
+  }
+  return out;
+}
+
 std::uint32_t Area::take_block() {
   for (const std::uint32_t wanted : {1U, 0U}) {
     for (std::uint32_t i = 0; i < block_count; ++i) {
@@ -263,27 +282,7 @@ std::uint32_t Area::take_block() {
           !block_states[i].state.compare_exchange_strong(state, 2)) {
         continue;
       }
-      if (wanted == 1) {
-        return i + 1;
-      }
-      // Without this a file system of memory that is full would end the program.
-      const auto fd =
-          static_cast<int>(syscall(SYS_openat, AT_FDCWD, own_path.data(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-      // The program may want some of it for itself, and takes what is not there: half of it stays. One
-      // without a limit has no blocks.
-      struct statfs space {};
-      const bool enough =
-          fd >= 0 && syscall(SYS_fstatfs, fd, &space) == 0 &&
-          (space.f_blocks == 0 ||
-           static_cast<std::uint64_t>(space.f_bavail) * static_cast<std::uint64_t>(space.f_bsize) >=
-               block_stride + static_cast<std::uint64_t>(space.f_blocks) / 2 *
-                                  static_cast<std::uint64_t>(space.f_bsize));
-      const long failed =
-          !enough ? -1 : syscall(SYS_fallocate, fd, 0, blocks + i * block_stride, block_stride);
-      if (fd >= 0) {
-        syscall(SYS_close, fd);
-      }
-      if (failed == 0) {
+      if (wanted == 1 || give_memory(i)) {
         return i + 1;
       }
       block_states[i].state.store(0);
@@ -291,6 +290,24 @@ std::uint32_t Area::take_block() {
     }
   }
   return 0;
+}
+
+void Area::ready_blocks(std::uint32_t count) {
+  std::uint32_t ready = 0;
+  for (std::uint32_t i = 0; i < block_count && ready < count; ++i) {
+    std::uint32_t state = block_states[i].state.load(std::memory_order_relaxed);
+    if (state == 0 && block_states[i].state.compare_exchange_strong(state, 2)) {
+      if (!give_memory(i)) {
+        block_states[i].state.store(0);
+        return;
+      }
+      // Pages begin where the file's do. Where there is no such call whoever uses it waits for them.
+      syscall(SYS_madvise, at<std::byte>(blocks + i * block_stride), block_stride, MADV_POPULATE_WRITE);
+      free_block(i + 1);
+      state = 1;
+    }
+    ready += state == 1 ? 1 : 0;
+  }
 }
 
 std::uint64_t unwritten_end(std::uint64_t device, std::uint64_t inode) {

@@ -181,6 +181,11 @@ struct Area {
   }
   // The number of one, and one, with memory for sure; 0 where there is none.
   std::uint32_t take_block();
+  // So many that are free have memory, and none of its pages is new: whoever takes one does not wait for
+  // that.
+  void ready_blocks(std::uint32_t count);
+  // Whether there is memory for one that has none.
+  [[nodiscard]] bool give_memory(std::uint32_t index) const;
   // REQUIRES: it is nobody's any more.
   void free_block(std::uint32_t block) { block_states[block - 1].state.store(1, std::memory_order_release); }
   void note(Unkept why) {

@@ -123,7 +123,8 @@ struct KeeperMessage {
     lend = 8,
     fetch = 9,
     whole = 10,
-    refresh_all = 11
+    refresh_all = 11,
+    ready = 12
   };
   std::uint32_t kind = 0;
   std::uint32_t buffer = 0;  // or the number of a file that is pending

@@ -110,7 +110,8 @@ bool begin_arena() {
 
 // A block to add to. REQUIRES: the arena's lock.
 bool begin_block(Area& area) {
-  if (is_ours(area)) {
+  const bool again = is_ours(area);
+  if (again) {
     head_of(area, arena.block).full.store(1);
   }
   arena.block = 0;
@@ -136,6 +137,10 @@ bool begin_block(Area& area) {
   arena.block = block;
   arena.used = block_head_bytes;
   arena.mapped = 0;
+  // Who fills one will need another, and new pages cost more than all else of a file.
+  if (again) {
+    tell_keeper(area, {.kind = KeeperMessage::ready, .buffer = 0, .generation = 0, .process = 0}, -1);
+  }
   return true;
 }
 

@@ -30,6 +30,7 @@ namespace {
 constexpr int soon = 1;          // milliseconds until somebody who has a lock is asked again
 constexpr int later = 100;       // until a process of which nobody tells us is looked for
 constexpr double patience = 10;  // seconds, at the end
+constexpr std::uint32_t blocks_ahead = 4;
 
 UniqueFd own_socket(const std::string& name) {
   UniqueFd out(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -186,6 +187,10 @@ void Keeper::take(const KeeperMessage& message, UniqueFd fd) {
   }
   if (message.kind == KeeperMessage::fetch) {
     lander_.give(message.buffer, fd);
+    return;
+  }
+  if (message.kind == KeeperMessage::ready) {
+    area_.ready_blocks(blocks_ahead);
     return;
   }
   if (message.buffer >= area_.all_buffers().size()) {

@@ -105,10 +105,12 @@ bool is_plain(std::string_view path) {
 }
 
 // Whether nothing is at the path, and its folder is still that one; errno is 0 where something surely is.
-bool is_absent(const char* path, const char* parent, const FolderId& folder) {
-  struct stat found {};
-  if (syscall(SYS_newfstatat, AT_FDCWD, parent, &found, 0) != 0 || found.st_dev != folder.device ||
-      found.st_ino != folder.inode) {
+// Says what is said of the folder.
+bool is_absent(const Area& area, const char* path, const FolderPath& parent, const FolderId& folder,
+               struct stat& found) {
+  if (syscall(SYS_newfstatat, AT_FDCWD, parent.text, &found, 0) != 0 || found.st_dev != folder.device ||
+      found.st_ino != folder.inode || !is_known(area, parent, found)) {
+    forget_folder(parent);
     errno = ESTALE;
     return false;
   }
@@ -121,6 +123,15 @@ bool is_absent(const char* path, const char* parent, const FolderId& folder) {
   return !is_there && errno == ENOENT;
 }
 
+// Whether a path is a folder, and which.
+bool look_at_folder(const FolderPath& path, FolderId& folder, struct stat& found) {
+  if (syscall(SYS_newfstatat, AT_FDCWD, path.text, &found, 0) != 0 || !S_ISDIR(found.st_mode)) {
+    return false;
+  }
+  folder = {.device = found.st_dev, .inode = found.st_ino};
+  return true;
+}
+
 // A new file in memory, and its stand-in; null where it is better made by the kernel, or `exists`.
 Open* make_pending(Area& area, const Settings& settings, sluice_activity& activity, bool& exists) {
   const std::string_view path = activity.path;
@@ -129,22 +140,32 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   if (!room || slash == std::string_view::npos || slash + 1 == path.size() || slash >= PathRoom::size) {
     return nullptr;
   }
-  char* parent = room.text();
-  std::memcpy(parent, path.data(), slash == 0 ? 1 : slash);
-  parent[slash == 0 ? 1 : slash] = 0;
+  std::memcpy(room.text(), path.data(), slash == 0 ? 1 : slash);
+  room.text()[slash == 0 ? 1 : slash] = 0;
+  const FolderPath parent(room.text());
+  const std::string_view own_name = path.substr(slash + 1);
   struct stat found {};
-  if (path.size() - slash - 1 > NAME_MAX || syscall(SYS_newfstatat, AT_FDCWD, parent, &found, 0) != 0 ||
-      !S_ISDIR(found.st_mode)) {
+  FolderId folder = remembered_folder(area, parent);
+  bool looked = folder.inode == 0;
+  if (own_name.size() > NAME_MAX || (looked && !look_at_folder(parent, folder, found))) {
     return nullptr;
   }
-  const FolderId folder{.device = found.st_dev, .inode = found.st_ino};
+  Pending* other = find_pending(area, folder, own_name);
+  if (other != nullptr && !looked) {
+    let_go(other->lock);  // it counts where it really is in this folder
+    looked = true;
+    if (!look_at_folder(parent, folder, found)) {
+      return nullptr;
+    }
+    other = find_pending(area, folder, own_name);
+  }
   // Whoever else has it pending is heard of by who opens it for the kernel.
-  if (Pending* other = find_pending(area, folder, path.substr(slash + 1)); other != nullptr) {
+  if (other != nullptr) {
     exists = other->state != Pending::lent;  // that one is in its folder, or was removed there
     let_go(other->lock);
     return nullptr;
   }
-  if (!is_good_folder(area, parent, found)) {
+  if (looked && !is_good_folder(area, parent, found)) {
     return nullptr;
   }
   const auto user = static_cast<uid_t>(syscall(SYS_geteuid));
@@ -157,7 +178,7 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
     }
     return nullptr;
   }
-  const NameLock name(area, folder, path.substr(slash + 1));
+  const NameLock name(area, folder, own_name);
   if (!name) {
     return nullptr;
   }
@@ -169,7 +190,7 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
   // Whoever looks for it from now on finds it here; who was faster has made one in the folder, or is about to
   // remove that.
   const bool removed = file != nullptr && is_folder_held(area);
-  if (file != nullptr && (removed || !is_absent(activity.path, parent, folder))) {
+  if (file != nullptr && (removed || !is_absent(area, activity.path, parent, folder, found))) {
     exists = !removed && errno == 0;
     end_pending(area, *file);
     let_go(file->lock);
@@ -185,7 +206,7 @@ Open* make_pending(Area& area, const Settings& settings, sluice_activity& activi
     return nullptr;
   }
   file->descriptor = fd;
-  const FolderPrint print = print_of_folder(found);
+  const FolderPrint print = print_of_folder(parent, found);
   file->folder_print = print.handle;
   file->filesystem = print.filesystem;
   file->invents = settings.invents;
@@ -211,7 +232,7 @@ std::int64_t open_file(const Settings& settings, void** file_state, sluice_activ
   if (area == nullptr || area->pending == 0 || area->over != 0 || activity.target == nullptr ||
       this_process().started == 0 || (activity.flags & O_CREAT) == 0 || (activity.flags & unkept) != 0 ||
       (access != O_WRONLY && access != O_RDWR) || !is_plain(activity.target) ||
-      this_file_limit() < static_cast<std::uint64_t>(settings.largest) || has_other_root(*area)) {
+      this_file_limit() < static_cast<std::uint64_t>(settings.largest)) {
     return next->act(next, &activity);
   }
   bool exists = false;
