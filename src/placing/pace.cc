@@ -1,8 +1,6 @@
 #include "placing/pace.h"
 
-#include <linux/ioprio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/ioprio.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -94,7 +93,7 @@ void wait_until_idle(const std::vector<std::string>& paths) {
 }
 
 void yield_to_others() {
-  syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+  set_io_priority(IoClass::idle);
 }
 
 }  // namespace sluice

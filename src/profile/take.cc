@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/ioprio.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "profile/measure.h"
@@ -478,8 +478,7 @@ Result<Profile> Taker::run() {
 Result<Profile> take_profile(const Place& place, const ProfileOptions& options,
                              const ProfileProgress& progress) {
   if (options.idle || options.earlier) {
-    constexpr int idle_class = 3 << 13;
-    syscall(SYS_ioprio_set, 1, 0, idle_class);
+    set_io_priority(IoClass::idle);
   }
   return Taker(place, options, progress).run();
 }

@@ -2,8 +2,6 @@
 // exception.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/ioprio.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "base/ioprio.h"
 #include "base/log.h"
 #include "fronts/api/guard.h"
 #include "placing/session.h"
@@ -79,9 +78,7 @@ void tell_kernel(int fd, const Intent& intent) {
     fcntl(fd, F_SET_RW_HINT, &lifetime);
   }
   if (const std::string priority = first(Slot::priority, 0); !priority.empty()) {
-    const int level = priority == "background" ? IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7)
-                                               : IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 0);
-    syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, level);
+    sluice::set_io_priority(sluice::IoClass::best_effort, priority == "background" ? 7 : 0);
   }
 }
 

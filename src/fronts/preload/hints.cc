@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 
+#include "base/ioprio.h"
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/mappings.h"
@@ -21,12 +21,10 @@ constexpr int not_asked = -1;
 std::atomic<int> priority = not_asked;
 
 int ask_priority() {
-  constexpr int this_process = 1;
-  constexpr int class_shift = 13;
   const int saved = errno;
-  const long value = syscall(SYS_ioprio_get, this_process, 0);
+  const int out = static_cast<int>(io_class());
   errno = saved;
-  return value < 0 ? 0 : static_cast<int>(value >> class_shift) & 7;
+  return out;
 }
 
 // What a hint about memory is called where it is about a file; -1 where it says nothing of use.
