@@ -94,6 +94,7 @@ struct FileHandle {
 struct BlockHead {
   FileHandle handle;
   std::array<char, 4096> path = {};
+  std::uint64_t filesystem = 0;  // that it is on, whatever number its device has; 0 = not known
 };
 inline constexpr std::size_t block_head_bytes = 8192;
 inline constexpr std::size_t block_stride = block_head_bytes + block_bytes;
@@ -206,6 +207,8 @@ class BufferHold {
 };
 
 bool is_alive(const Buffer& buffer);
+// The file stands as its stamp says, at a time that no write of another can be given by a clock that ticks.
+bool stamp_file(Buffer& buffer, int fd);
 FileStamp stamp_of(int fd, bool& good);
 // Whether the file is as it was when its buffer was stamped.
 bool is_unchanged(int fd, const Buffer& buffer);

@@ -13,6 +13,7 @@
 
 #include "pipeline/area.h"
 #include "pipeline/path_room.h"
+#include "pipeline/tell.h"
 
 namespace sluice {
 namespace {
@@ -236,7 +237,9 @@ std::uint32_t milliseconds() {
 void note_look(const FoundMove& found) {
   AreaMove& row = *found.row;
   row.looked.store(milliseconds());
-  for (int naps = 0; row.state == AreaMove::landing && row.generation == found.generation && naps < 10000;
+  // Nobody brings it home where that one was killed in the middle.
+  for (int naps = 0; row.state == AreaMove::landing && row.generation == found.generation && naps < 10000 &&
+                     (naps % 16 != 0 || keeper_lives(*this_area()));
        ++naps) {
     const timespec nap{.tv_sec = 0, .tv_nsec = 100000};
     syscall(SYS_nanosleep, &nap, nullptr);

@@ -163,6 +163,8 @@ struct PutDown {
 // Makes the file in its folder and closes nothing. Another one that is there already stays, and ours comes
 // beside it. REQUIRES: its lock.
 PutDown put_down(Area& area, Pending& file, int folder);
+// So many bytes of a name are left in that of a file beside it, which goes on with ".sluice-recovered".
+std::size_t beside_length(std::string_view name);
 // Its folder, by its path, or under another name beside that; else -1.
 int open_folder(const Pending& file);
 // Whether a folder is the one that it was made in.

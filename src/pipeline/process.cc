@@ -1,6 +1,7 @@
 #include "pipeline/process.h"
 
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -9,11 +10,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "pipeline/area.h"
+#include "pipeline/entries.h"
 #include "pipeline/lines.h"
 
 // Bare system calls: in a program these are calls of Sluice's, which pass no stage.
@@ -252,6 +255,25 @@ std::uint64_t process_start(pid_t id) {
   constexpr int start = 20;
   const char* at = word_at(text, start);
   return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
+}
+
+int opened_again(int fd, const struct stat& file) {
+  const long self = syscall(SYS_getpid);
+  const auto folder =
+      static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  int out = 0;
+  const bool all = each_entry(folder, [&](const dirent64& entry) {
+    const int other = entry.d_name[0] == '.' ? fd : std::atoi(entry.d_name);
+    struct stat found {};
+    const bool same = other == fd || syscall(SYS_fstat, other, &found) != 0 || found.st_ino != file.st_ino ||
+                      found.st_dev != file.st_dev || syscall(SYS_kcmp, self, self, KCMP_FILE, fd, other) == 0;
+    out += same ? 0 : 1;
+    return true;
+  });
+  if (folder >= 0) {
+    syscall(SYS_close, folder);
+  }
+  return all ? out : INT_MAX;
 }
 
 bool is_stopped(pid_t id) {

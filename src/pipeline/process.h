@@ -3,6 +3,7 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -36,6 +37,9 @@ void begin_child();
 
 // When a process was started, in the kernel's ticks; 0 where there is none, or it has ended.
 std::uint64_t process_start(pid_t process);
+inline constexpr std::uint64_t never_started = UINT64_MAX;  // what no process, dead or alive, has
+// So many descriptors of this process are of the same file and not of the same open one. It looks at all.
+int opened_again(int fd, const struct stat& file);
 // Whether somebody has stopped it (SIGSTOP): it lives, and does nothing.
 bool is_stopped(pid_t process);
 // In which numbers of processes mean the same.

@@ -28,6 +28,11 @@ bool is_begun(Area& area, const Pending& file, int fd) {
       static_cast<std::uint64_t>(found.st_size) > file.length) {
     return false;
   }
+  // Who was killed just after it was made had no time to note which it is, nor to write.
+  if (file.own_inode == 0 ? found.st_size != 0
+                          : found.st_ino != file.own_inode || found.st_dev != file.own_device) {
+    return false;
+  }
   const auto* bytes = area.at<std::byte>(file.data);
   char piece[512];
   for (long at = 0; at < found.st_size;) {
@@ -65,6 +70,17 @@ int open_begun(int folder, const char* name, int flags) {
   return out;
 }
 
+// Of that name, where it is the file that is open; somebody may have put another there.
+void remove_own(int folder, const char* name, int fd) {
+  struct stat own {};
+  struct stat there {};
+  if (syscall(SYS_fstat, fd, &own) == 0 &&
+      syscall(SYS_newfstatat, folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && own.st_ino == there.st_ino &&
+      own.st_dev == there.st_dev) {
+    syscall(SYS_unlinkat, folder, name, 0);
+  }
+}
+
 // What a new file is opened with, to be as the program has it.
 int make_flags(const Pending& file) {
   return (file.flags & ~O_TRUNC) | O_CREAT | O_EXCL | O_CLOEXEC;
@@ -77,6 +93,11 @@ int make_file(Area& area, Pending& file, int folder, PutDown& out) {
   int fd = static_cast<int>(syscall(SYS_openat, folder, name, make_flags(file), file.mode));
   if (fd >= 0 || errno != EEXIST) {
     file.begun.store(fd >= 0 || again ? 1 : 0);
+    struct stat found {};
+    if (fd >= 0 && syscall(SYS_fstat, fd, &found) == 0) {
+      file.own_device = found.st_dev;
+      file.own_inode = found.st_ino;
+    }
     return fd;
   }
   file.begun.store(again ? 1 : 0);
@@ -98,7 +119,8 @@ int make_file(Area& area, Pending& file, int folder, PutDown& out) {
     if (i > 1) {
       std::snprintf(number, sizeof number, ".%d", i);
     }
-    std::snprintf(out.name.data(), out.name.size(), "%.220s.sluice-recovered%s", name, number);
+    std::snprintf(out.name.data(), out.name.size(), "%.*s.sluice-recovered%s",
+                  static_cast<int>(beside_length(name)), name, number);
     fd = static_cast<int>(syscall(SYS_openat, folder, out.name.data(), make_flags(file), file.mode));
     if (fd < 0 && errno != EEXIST) {
       break;
@@ -136,6 +158,17 @@ int open_renamed(const Pending& file, const char* above) {
 
 }  // namespace
 
+std::size_t beside_length(std::string_view name) {
+  constexpr std::size_t most = 220;  // so that the rest fits into 255
+  std::size_t out = name.size();
+  if (out > most) {
+    // Not in the middle of a character, which has four bytes at most.
+    for (out = most; out > most - 3 && (static_cast<unsigned char>(name[out]) & 0xC0) == 0x80; --out) {
+    }
+  }
+  return out;
+}
+
 PutDown put_down(Area& area, Pending& file, int folder) {
   PutDown out;
   out.fd = make_file(area, file, folder, out);
@@ -149,8 +182,9 @@ PutDown put_down(Area& area, Pending& file, int folder) {
   }
   out.error = write_at(out.fd, area.at<std::byte>(file.data), file.length, 0);
   if (out.error != 0) {
-    syscall(SYS_unlinkat, folder, out.beside ? out.name.data() : file.path() + file.name, 0);
+    remove_own(folder, out.beside ? out.name.data() : file.path() + file.name, out.fd);
     syscall(SYS_close, out.fd);
+    file.own_inode = 0;
     file.begun = 0;
     out.fd = -1;
     return out;

@@ -140,6 +140,8 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
   const bool interferes = changing && wanted(SLUICE_BIT(SLUICE_READ) | SLUICE_BIT(SLUICE_WRITE));
   needs_data_ = needs_data_ || interferes;
   changes_opens_ = changes_opens_ || (changing && wanted(SLUICE_BIT(SLUICE_OPEN)));
+  combines_ =
+      combines_ || (std::string_view(member.stage->name) == "rewrite" && wanted(SLUICE_BIT(SLUICE_SETTLE)));
   // One that can be told to settle leaves things as if it were not there.
   interferes_ = interferes_ || (interferes && !wanted(SLUICE_BIT(SLUICE_SETTLE)));
   broken_ = broken_ || std::string_view(member.stage->semantics) == "broken";

@@ -62,6 +62,8 @@ class Stack {
   [[nodiscard]] bool needs_data() const { return needs_data_; }
   // Whether any of them may open something else.
   [[nodiscard]] bool changes_opens() const { return changes_opens_; }
+  // Whether it knows of files in parts.
+  [[nodiscard]] bool combines() const { return combines_; }
   // The same of those that cannot be told to settle: no byte may ever go around them.
   [[nodiscard]] bool interferes() const { return interferes_; }
   // Whether any of them came from a library.
@@ -92,6 +94,7 @@ class Stack {
   std::uint32_t operations_ = 0;
   bool needs_data_ = false;
   bool changes_opens_ = false;
+  bool combines_ = false;
   bool interferes_ = false;
   bool foreign_ = false;
   bool broken_ = false;

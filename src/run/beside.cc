@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/sys.h"
+#include "pipeline/pending.h"
 
 namespace sluice {
 namespace {
@@ -57,14 +58,7 @@ Result<std::string> find_in(const std::string& folder, const std::function<bool(
 
 std::string beside_name(const std::string& path, int again) {
   const std::size_t start = path.rfind('/') + 1;
-  std::size_t size = path.size() - start;
-  if (size > longest_beside) {
-    // Not in the middle of a character, which has four bytes at most.
-    for (size = longest_beside;
-         size > longest_beside - 3 && (static_cast<unsigned char>(path[start + size]) & 0xC0) == 0x80;
-         --size) {
-    }
-  }
+  const std::size_t size = beside_length(std::string_view(path).substr(start));
   return path.substr(0, start + size) + ".sluice-recovered" + (again == 0 ? "" : fmt::format(".{}", again));
 }
 

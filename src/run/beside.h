@@ -1,7 +1,6 @@
 // What lies beside a file: itself under another name, and bytes that could not be put into it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -9,8 +8,6 @@
 #include "base/result.h"
 
 namespace sluice {
-
-inline constexpr std::size_t longest_beside = 220;  // bytes of a name, so that the rest fits into 255
 
 // What a file or a folder is called now, or what it was.
 std::string name_of(int fd, const std::string& before);

@@ -302,7 +302,10 @@ bool Keeper::retire(std::uint32_t index, int most) {
     // Of who lives, and has it open, only by what it has open: a name may be gone, or another's.
     if (buffer.length > 0 && (fd >= 0 || !alive)) {
       Recovered done = put_down(area_, buffer, fd, alive);
-      if (done.outcome != Recovered::Outcome::written && done.outcome != Recovered::Outcome::there) {
+      // What could not be done now is tried again at the end, or by who has it open.
+      const bool later = done.outcome == Recovered::Outcome::failed && area_.over == 0;
+      if (!later && done.outcome != Recovered::Outcome::written &&
+          done.outcome != Recovered::Outcome::there) {
         odd_.push_back(std::move(done));
       }
     }

@@ -170,11 +170,11 @@ Recovered Lander::land_one(Pending& file, bool keep, bool tell) {
     }
     return out;
   }
-  if (tell && folder.instead.empty()) {  // its folder may have another name
+  const PutDown put = put_down(area_, file, folder.fd.get());
+  if ((tell || put.error != 0 || put.beside) && folder.instead.empty()) {  // its folder may have another name
     const std::string now = name_of(folder.fd.get(), sluice::folder_of(out.path));
     out.path = fmt::format("{}/{}", now == "/" ? "" : now, file.own_name());
   }
-  const PutDown put = put_down(area_, file, folder.fd.get());
   file.refused = put.error;
   if (put.error != 0) {
     out.why = std::strerror(put.error);

@@ -64,6 +64,15 @@ class Landing : public testing::Test {
     return room;
   }
 
+  // Somebody made it and was killed before it was whole.
+  void begin(Pending& file, const std::string& name) const {
+    struct stat found {};
+    stat(path(name).c_str(), &found);
+    file.begun = 1;
+    file.own_device = found.st_dev;
+    file.own_inode = found.st_ino;
+  }
+
   SharedArea* shared_ = nullptr;
   std::string folder_;
 };
@@ -100,11 +109,28 @@ TEST_F(Landing, FinishesWhatSomebodyBegan) {
   ASSERT_TRUE(make("a", "all of it"));
   Pending* file = find_pending(area(), id(), "a");
   ASSERT_NE(file, nullptr);
-  file->begun = 1;
-  let_go(file->lock);
   std::ofstream(path("a")) << "all of";
+  begin(*file, "a");
+  let_go(file->lock);
   EXPECT_TRUE(Lander(area()).land(Lander::Which::all, false).empty());
   EXPECT_EQ(*read_file(path("a")), "all of it");
+}
+
+// But not in another file that somebody made there since.
+TEST_F(Landing, FinishesNothingThatIsAnothers) {
+  ASSERT_TRUE(make("a", "all of it"));
+  Pending* file = find_pending(area(), id(), "a");
+  ASSERT_NE(file, nullptr);
+  std::ofstream(path("a")) << "all of";
+  begin(*file, "a");
+  let_go(file->lock);
+  ASSERT_EQ(rename(path("a").c_str(), path("b").c_str()), 0);
+  std::ofstream(path("a")) << "all";
+  const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, false);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].outcome, Recovered::Outcome::beside);
+  EXPECT_EQ(*read_file(path("a")), "all");
+  EXPECT_EQ(*read_file(path("a.sluice-recovered")), "all of it");
 }
 
 // Also where its mode says that nobody may write to it, which stops its owner, but not the superuser.
@@ -112,10 +138,10 @@ TEST_F(Landing, FinishesWhatIsReadOnly) {
   ASSERT_TRUE(make("a", "all of it"));
   Pending* file = find_pending(area(), id(), "a");
   ASSERT_NE(file, nullptr);
-  file->begun = 1;
+  std::ofstream(path("a")) << "all of";
+  begin(*file, "a");
   file->mode = 0444;
   let_go(file->lock);
-  std::ofstream(path("a")) << "all of";
   ASSERT_EQ(chmod(path("a").c_str(), 0444), 0);
   const uid_t other = geteuid() == 0 ? 65534 : geteuid();
   if (geteuid() == 0) {

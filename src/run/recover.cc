@@ -80,12 +80,24 @@ bool is_same(int fd, const Buffer& buffer, const BlockHead& head) {
                              : handle_of(fd, mount) == head.handle;
 }
 
+// Numbers of devices are given again: where a file system says what it is, that counts.
+bool is_filesystem_of(int fd, const Buffer& buffer, const BlockHead& head) {
+  struct stat found {};
+  return head.filesystem != 0 ? filesystem_of(fd) == head.filesystem
+                              : fstat(fd, &found) == 0 && found.st_dev == buffer.device;
+}
+
+// Errno is EWOULDBLOCK where somebody has it leased.
 UniqueFd open_same(const std::string& path, const Buffer& buffer, const BlockHead& head) {
   UniqueFd out(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!out) {
     out = UniqueFd(open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   }
-  return out && is_same(out.get(), buffer, head) ? std::move(out) : UniqueFd();
+  if (out && !is_same(out.get(), buffer, head)) {
+    out = UniqueFd();
+    errno = ENOENT;
+  }
+  return out;
 }
 
 // By its handle, which only root may use. `gone` where there is no such file any more.
@@ -96,7 +108,7 @@ UniqueFd open_handle(const std::string& path, const Buffer& buffer, const BlockH
   FileHandle handle = head.handle;
   const UniqueFd mount(open(nearest_folder(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat found {};
-  if (!mount || fstat(mount.get(), &found) != 0 || found.st_dev != buffer.device) {
+  if (!mount || !is_filesystem_of(mount.get(), buffer, head)) {
     return {};
   }
   UniqueFd out(open_by_handle_at(mount.get(), reinterpret_cast<file_handle*>(handle.bytes.data()),
@@ -130,8 +142,11 @@ void empty(Area& area, Buffer& buffer) {
   buffer.length.store(0, std::memory_order_release);
 }
 
-Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why, std::uint64_t device) {
-  const auto name = put_beside(out.path, device, [&](int fd) -> Status {
+Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why) {
+  const auto name = put_beside(out.path, 0, [&](int fd) -> Status {
+    if (!is_filesystem_of(fd, buffer, area.head_of(buffer))) {
+      return fail("its file system is not there", "mount it");
+    }
     const int error = write_at(fd, area.bytes_of(buffer), out.bytes, 0);
     return error == 0 ? Status() : fail(error, "cannot write it");
   });
@@ -146,14 +161,28 @@ Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why, 
   return out;
 }
 
+Recovered dropped(Buffer& buffer, Recovered out) {
+  out.outcome = Outcome::dropped;
+  out.why = "the file was removed";
+  buffer.length.store(0, std::memory_order_release);  // that is no write
+  return out;
+}
+
 // With `ours` nobody else has changed the file.
 Recovered to_file(Area& area, Buffer& buffer, Recovered out, int fd, bool ours) {
+  buffer.began = nanoseconds_of(CLOCK_REALTIME);
   if (const int error = write_at(fd, area.bytes_of(buffer), out.bytes, out.offset); error != 0) {
+    struct stat found {};
+    if (fstat(fd, &found) == 0 && found.st_nlink == 0) {
+      return dropped(buffer, std::move(out));
+    }
     out.why = std::strerror(error);
     // What was written before it failed is no change of somebody else's either.
-    bool good = false;
-    const FileStamp now = stamp_of(fd, good);
-    buffer.stamp = good && ours ? now : buffer.stamp;
+    const FileStamp before = buffer.stamp;
+    if (!ours || !stamp_file(buffer, fd)) {
+      buffer.stamp = before;
+    }
+    buffer.began = 0;
     return out;
   }
   out.outcome = Outcome::written;
@@ -258,20 +287,22 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
   }
   bool gone = false;
   UniqueFd file = fd >= 0 ? open_again(fd, O_RDWR) : open_same(out.path, buffer, head);
+  const bool busy = !file && errno == EWOULDBLOCK;
   if (!file && fd >= 0) {
     file = UniqueFd(dup(fd));
   }
-  if (!file) {
+  if (!file && !busy) {
     file = open_handle(out.path, buffer, head, gone);
   }
-  if (!file && !gone) {
+  if (!file && !busy && !gone) {
     file = open_renamed(out.path, buffer, head);
   }
   struct stat found {};
   if (gone || (file && fstat(file.get(), &found) == 0 && found.st_nlink == 0)) {
-    out.outcome = Outcome::dropped;
-    out.why = "the file was removed";
-    buffer.length.store(0, std::memory_order_release);  // that is no write
+    return dropped(buffer, std::move(out));
+  }
+  if (!file && busy) {
+    out.why = "another process has it open and leased; try again when that has ended";
     return out;
   }
   if (!file) {
@@ -281,7 +312,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
       out.path.resize(out.path.size() - removed.size());
     }
     return to_beside(area, buffer, std::move(out),
-                     "the file is not there any more, is another, or may not be written", buffer.device);
+                     "the file is not there any more, is another, or may not be written");
   }
   if (fd < 0) {
     out.path = name_of(file.get(), out.path);  // its folder may have another one
@@ -294,7 +325,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
     empty(area, buffer);
     return out;
   }
-  return to_beside(area, buffer, std::move(out), "the file was changed since", found.st_dev);
+  return to_beside(area, buffer, std::move(out), "the file was changed since");
 }
 
 std::string describe(const Recovered& one) {

@@ -164,6 +164,9 @@ Status check_stages(const std::vector<std::string>& stages_wanted) {
   if (has("seekfree") && has("rewrite")) {
     return bad_input("seekfree makes no files that rewrite could bring home", "leave one of them out");
   }
+  if (has("smallfiles") && has("rewrite")) {
+    return bad_input("smallfiles keeps in memory what rewrite would make elsewhere", "leave one of them out");
+  }
   // The keeper would wait for the lease that it holds itself.
   const auto leases = [](const std::string& spec) {
     return name_of(spec) == "writeback" && spec.find("level=close") == std::string::npos;

@@ -192,7 +192,7 @@ void act_closed(File& file) {
 std::int64_t act_open(File& file, int folder, const char* path, int flags, mode_t mode, Perform perform,
                       void* context) {
   if (&file == &refused) [[unlikely]] {
-    errno = ENFILE;
+    errno = refusal;
     return -1;
   }
   sluice_activity activity = activity_on(file, SLUICE_OPEN, folder);

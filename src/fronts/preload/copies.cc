@@ -71,11 +71,12 @@ bool each_other_of(unsigned long request, const void* argument, Good good) {
   if (request == FICLONERANGE && take(argument, range)) {
     return good(static_cast<int>(range.src_fd));
   }
-  const int count = request == FIDEDUPERANGE && take(argument, many) ? many.dest_count : 0;
+  constexpr unsigned most = (4096 - sizeof many) / sizeof(file_dedupe_range_info);  // more the kernel refuses
+  const unsigned count = request == FIDEDUPERANGE && take(argument, many) ? many.dest_count : 0;
   const auto* at = static_cast<const char*>(argument) + sizeof many;
-  for (int i = 0; i < count; ++i, at += sizeof(file_dedupe_range_info)) {
-    file_dedupe_range_info one{};
-    if (take(at, one) && !good(static_cast<int>(one.dest_fd))) {
+  file_dedupe_range_info one{};
+  for (unsigned i = 0; i < count && count <= most && take(at, one); ++i, at += sizeof one) {
+    if (!good(static_cast<int>(one.dest_fd))) {
       return false;
     }
   }

@@ -301,12 +301,12 @@ SLUICE_EXPORT int truncate(const char* path, off_t size) noexcept {
   if (fails(put_down_name(AT_FDCWD, path))) {
     return -1;
   }
-  File* file = size < 0 ? nullptr : begin(AT_FDCWD, path, O_WRONLY);
+  File* file = size < 0 ? nullptr : begin(AT_FDCWD, path, O_WRONLY | O_TRUNC);
   if (file == nullptr) {
     return by_name(AT_FDCWD, path, [&] { return real.truncate(path, size); });
   }
   if (file == &sluice::preload::refused) {
-    errno = ENFILE;
+    errno = sluice::preload::refusal;
     return -1;
   }
   Truncation one{.path = path, .size = size};

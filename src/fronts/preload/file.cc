@@ -29,6 +29,7 @@ namespace sluice::preload {
 
 constinit std::atomic<File*> files[most_descriptors] = {};
 constinit File refused;
+thread_local constinit int refusal = 0;
 thread_local constinit unsigned inside_foreign = 0;
 thread_local constinit Within within;
 
@@ -233,15 +234,17 @@ int settle_each(Flags flags_for) {
 }
 
 // What is kept back of the file that a path names.
-void settle_named(int folder, const char* path, bool follow, int flags) {
+int settle_named(int folder, const char* path, bool follow, int flags) {
   const int saved = errno;
+  int error = 0;
   struct stat found {};
   if (path != nullptr &&
       syscall(SYS_newfstatat, folder, path, &found, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
       S_ISREG(found.st_mode)) {
-    settle(found.st_dev, found.st_ino, flags);
+    error = settle(found.st_dev, found.st_ino, flags);
   }
   errno = saved;
+  return error;
 }
 
 }  // namespace
@@ -285,7 +288,12 @@ File* begin(int folder, const char* path, int flags) {
     return nullptr;
   }
   if (!nameless && this_area()->keeping.load(std::memory_order_relaxed) != 0) {
-    settle_named(folder, path, (flags & O_NOFOLLOW) == 0, SLUICE_SETTLE_RETIRE);
+    const int error = settle_named(folder, path, (flags & O_NOFOLLOW) == 0, SLUICE_SETTLE_RETIRE);
+    // What cannot be written would be missing there, or come back into a file that is empty by then.
+    if (error != 0 && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL)) {
+      refusal = error;
+      return &refused;
+    }
   }
   const int saved = errno;
   const PathRoom room;
@@ -293,7 +301,7 @@ File* begin(int folder, const char* path, int flags) {
   const bool told =
       room && absolute_path(folder, path, room.text()) && (!nameless || append(room.text(), "/.nameless"));
   const Stack* stack = told ? stack_for(room.text()) : nullptr;
-  if (is_parted() && (stack == nullptr || !stack->changes_opens())) [[unlikely]] {
+  if (is_parted() && (stack == nullptr || !stack->combines())) [[unlikely]] {
     make_native(folder, path);
   }
   File* file = stack == nullptr ? nullptr : pool.take();
@@ -302,6 +310,7 @@ File* begin(int folder, const char* path, int flags) {
   }
   errno = saved;
   if (file == nullptr) {
+    refusal = ENFILE;
     return stack != nullptr && stack->is_indispensable() ? &refused : nullptr;
   }
   file->users = 1;
@@ -435,8 +444,8 @@ std::int64_t ask(int fd, int flags, void* data, std::size_t length) {
   return out;
 }
 
-void settle(std::uint64_t device, std::uint64_t inode, int flags) {
-  settle_each(
+int settle(std::uint64_t device, std::uint64_t inode, int flags) {
+  return settle_each(
       [&](const File& file, int) { return file.inode == inode && file.device == device ? flags : -1; });
 }
 
@@ -446,18 +455,28 @@ int settle(int folder, const char* path, bool follow, int flags) {
   return error;
 }
 
-void settle_unmanaged(int fd) {
-  struct stat found {};
-  if (!has_file(fd) && syscall(SYS_fstat, fd, &found) == 0 && S_ISREG(found.st_mode)) {
-    settle(found.st_dev, found.st_ino, 0);
+bool settle_unmanaged(int fd, const struct stat& found) {
+  bool some = false;
+  if (!has_file(fd) && S_ISREG(found.st_mode)) {
+    const int saved = errno;
+    settle_each([&](const File& file, int) {
+      const bool same = file.inode == found.st_ino && file.device == found.st_dev;
+      some = some || same;
+      return same ? 0 : -1;
+    });
+    errno = saved;
   }
+  return some;
 }
 
 int settle_at(int folder, const char* path, int flags) {
   // libc's headers promise the compiler that there is a path, and programs do not keep to it.
   asm("" : "+r"(path));
   if (path == nullptr || (*path == 0 && (flags & AT_EMPTY_PATH) != 0)) {
-    settle_unmanaged(folder);
+    struct stat found {};
+    if (!has_file(folder) && folder >= 0 && syscall(SYS_fstat, folder, &found) == 0) {
+      settle_unmanaged(folder, found);
+    }
     return settle_to_look(folder, 0);
   }
   return settle(folder, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, 0);
@@ -478,7 +497,9 @@ void settle_for_exec(bool only_inherited) {
 
 void before_fork() {
   begin_fork();
-  settle_all(SLUICE_SETTLE_SHARE);
+  // A child that parts from the run would keep things back where nobody finds them.
+  const int retires = held_locks.count != 0 ? SLUICE_SETTLE_RETIRE : 0;
+  settle_all(SLUICE_SETTLE_SHARE | retires);
 }
 void after_fork() {
   end_fork();

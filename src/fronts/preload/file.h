@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sys/single_threaded.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cstddef>
@@ -184,6 +185,8 @@ int change_names(sluice_operation operation, const Name& name, const Name& other
 // Stands for a file that must not be opened without its stages, and there is no room for it: who opens it
 // gets ENFILE.
 extern constinit File refused;
+// And why, of this thread.
+__attribute__((tls_model("initial-exec"))) extern thread_local constinit int refusal;
 // A new one for an open of this path; null where no stack is for it. `path` is as the program gave it.
 File* begin(int folder, const char* path, int flags);
 // It has its first descriptor, where that is a regular file's; else it is given back.
@@ -214,9 +217,10 @@ int settle(int fd, int flags);
 int settle_to_look(int fd, int flags);
 // All; errno where one on the file system of a descriptor could not be.
 int settle_beside(int fd);
-void settle(std::uint64_t device, std::uint64_t inode, int flags);
-// What is kept back of the file of a descriptor that passes no stages itself (O_PATH).
-void settle_unmanaged(int fd);
+int settle(std::uint64_t device, std::uint64_t inode, int flags);
+// What is kept back of the file of a descriptor that passes no stages itself (O_PATH), and what is said of
+// it; whether there was any.
+bool settle_unmanaged(int fd, const struct stat& found);
 // The same of the file that a path names; `follow` a link. Errno where it is in memory alone, and stays
 // there.
 int settle(int folder, const char* path, bool follow, int flags);

@@ -252,13 +252,13 @@ SLUICE_EXPORT int fstatat(int folder, const char* path, struct stat* out, int fl
   return looked(folder, path, out, [&] { return SLUICE_NEXT(fstatat)(folder, path, out, flags); });
 }
 SLUICE_EXPORT int fstat(int fd, struct stat* out) noexcept {
-  if (is_keeping()) {
-    if (ask(fd, SLUICE_SETTLE_STAT, out, sizeof *out) == 1) {
-      return 0;
-    }
-    settle_unmanaged(fd);
+  const bool keeping = is_keeping();
+  if (keeping && ask(fd, SLUICE_SETTLE_STAT, out, sizeof *out) == 1) {
+    return 0;
   }
-  return look_at(*out, [&] { return SLUICE_NEXT(fstat)(fd, out); });
+  const auto look = [&] { return look_at(*out, [&] { return SLUICE_NEXT(fstat)(fd, out); }); };
+  const int result = look();
+  return keeping && result == 0 && settle_unmanaged(fd, *out) ? look() : result;
 }
 SLUICE_ALIAS(int, stat64, stat, (const char*, struct stat64*)) noexcept;
 SLUICE_ALIAS(int, lstat64, lstat, (const char*, struct stat64*)) noexcept;

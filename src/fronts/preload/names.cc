@@ -137,9 +137,17 @@ void before_dup(int fd, int other) {
 }
 
 // Whether a lock is counted from the file's position.
-bool is_from_position(const void* lock) {
+bool is_from(const void* lock, int whence) {
   return sluice::is_memory(lock, sizeof(struct flock)) &&
-         static_cast<const struct flock*>(lock)->l_whence == SEEK_CUR;
+         static_cast<const struct flock*>(lock)->l_whence == whence;
+}
+
+// What a lock, or a question about one, is counted from is to be the kernel's; `other` where it is the
+// beginning.
+int settle_for_lock(const void* lock, int other) {
+  return is_from(lock, SEEK_CUR)   ? SLUICE_SETTLE_LOCK | SLUICE_SETTLE_POSITION
+         : is_from(lock, SEEK_END) ? 0
+                                   : other;
 }
 
 // What a command of fcntl() means for what is kept back.
@@ -149,10 +157,10 @@ int settle_for(int command, const void* argument) {
     case F_SETLKW:
     case F_OFD_SETLK:
     case F_OFD_SETLKW:
-      return is_from_position(argument) ? SLUICE_SETTLE_LOCK | SLUICE_SETTLE_POSITION : SLUICE_SETTLE_LOCK;
+      return settle_for_lock(argument, SLUICE_SETTLE_LOCK);
     case F_GETLK:
     case F_OFD_GETLK:
-      return is_from_position(argument) ? SLUICE_SETTLE_LOCK | SLUICE_SETTLE_POSITION : SLUICE_SETTLE_SHARE;
+      return settle_for_lock(argument, SLUICE_SETTLE_SHARE);
     case F_DUPFD:
     case F_DUPFD_CLOEXEC:
     case F_GETFL:

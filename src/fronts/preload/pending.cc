@@ -24,10 +24,10 @@ namespace {
 constexpr int most_tries = 100;
 constexpr int most_waits = 100000;  // for the keeper, a tenth of a millisecond each
 
-// The area where anything is pending; null else. What is in a copy of its own is its parent's.
+// The area where anything is pending; null else.
 Area* area_with_pending() {
   Area* area = this_area();
-  return area != nullptr && has_pending(*area) && !has_parted() ? area : nullptr;
+  return area != nullptr && has_pending(*area) ? area : nullptr;
 }
 
 // The kernel's own names of descriptors lead to the stand-ins. Others of the kernel's names need nothing put

@@ -196,6 +196,21 @@ AreaPart* enter(Area& area, AreaParts& parts, int fd, const AreaPart& wanted, co
   return part;
 }
 
+// Whether this process has a file open in a way that knows of no parts: under a name that no rule has, before
+// it got this one.
+bool is_open_natively(AreaParts& parts, int fd, const struct stat& found, pid_t process) {
+  const int again = opened_again(fd, found);
+  if (again == 0) {
+    return false;
+  }
+  const AreaWhole* whole = whole_of(parts, found.st_dev, found.st_ino);
+  const auto own = std::count_if(parts.parts.begin(), parts.parts.end(), [&](const AreaPart& part) {
+    return (part.generation & 1) != 0 && whole == &parts.wholes[part.whole] && part.process == process &&
+           (part.flags & AreaPart::closed) == 0;
+  });
+  return again > own;
+}
+
 // A part for an open file; null where there can be none.
 AreaPart* part_for(const Elsewhere& where, Area& area, AreaParts& parts, int fd) {
   struct stat found {};
@@ -207,7 +222,7 @@ AreaPart* part_for(const Elsewhere& where, Area& area, AreaParts& parts, int fd)
   if (wanted.started == 0 || static_cast<uid_t>(syscall(SYS_geteuid)) != area.user || has_other_root(area) ||
       syscall(SYS_fstat, fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_nlink == 0 ||
       is_native(parts, found.st_dev, found.st_ino) || !path_of(fd, path) || is_excepted(where, path) ||
-      !name_data(where, path, wanted.data)) {
+      !name_data(where, path, wanted.data) || is_open_natively(parts, fd, found, wanted.process)) {
     return nullptr;
   }
   bool again = true;

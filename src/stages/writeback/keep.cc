@@ -1,7 +1,6 @@
 #include "stages/writeback/keep.h"
 
 #include <fcntl.h>
-#include <linux/kcmp.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,7 +18,6 @@
 #include <ctime>
 
 #include "base/clock.h"
-#include "pipeline/entries.h"
 #include "pipeline/lines.h"
 #include "pipeline/tell.h"
 
@@ -32,7 +30,6 @@ constexpr std::uint32_t poor_writes = 4;                    // fewer in one go a
 constexpr std::uint32_t most_poor = 8;                      // times, and it is left alone for a while
 constexpr int answer_tenths = 10;                           // of a second: so long the keeper is waited for
 constexpr int leave_tenths = 100;
-constexpr std::int64_t tick = 10000000;  // nanoseconds in which a file system may not tell two writes apart
 
 int control(int fd, int command, long argument) {
   return static_cast<int>(syscall(SYS_fcntl, fd, command, argument));
@@ -79,26 +76,16 @@ bool is_mapping(const char* line, const struct stat& file) {
 // Whether this process has the file open in no other way, in which it would not see what is kept back. Looks
 // at all its descriptors and mappings, once a file.
 bool is_only_open(int fd, const struct stat& file) {
-  const auto folder =
-      static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const bool out = each_entry(folder, [&](const dirent64& entry) {
-    const int other = entry.d_name[0] == '.' ? fd : std::atoi(entry.d_name);
-    struct stat found {};
-    return other == fd || syscall(SYS_fstat, other, &found) != 0 || found.st_ino != file.st_ino ||
-           found.st_dev != file.st_dev ||
-           syscall(SYS_kcmp, this_process().id, this_process().id, KCMP_FILE, fd, other) == 0;
-  });
-  if (folder >= 0) {
-    syscall(SYS_close, folder);
-  }
-  return out && find_line("/proc/self/maps", [&](const char* line) { return is_mapping(line, file); }) ==
-                    Lines::none;
+  return opened_again(fd, file) == 0 && find_line("/proc/self/maps", [&](const char* line) {
+                                          return is_mapping(line, file);
+                                        }) == Lines::none;
 }
 
 // Whose the bytes are. The mount's number, or -1.
 int name_file(BlockHead& head, int fd) {
   int mount = -1;
   head.handle = handle_of(fd, mount);
+  head.filesystem = filesystem_of(fd);
   char link[64];
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   const long length = syscall(SYS_readlink, link, head.path.data(), head.path.size() - 1);
@@ -131,32 +118,6 @@ bool within_limit(std::uint64_t end) {
   return syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) == 0 && end <= limit.rlim_cur;
 }
 
-// A time that no write of another can be given by a clock that ticks; the file stands as it says then.
-bool try_stamp(Buffer& buffer, int fd) {
-  bool good = false;
-  buffer.stamp = stamp_of(fd, good);
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  if (!good || nanoseconds(now) - buffer.stamp.changed > tick) {
-    return good;
-  }
-  const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, now};
-  if (syscall(SYS_utimensat, fd, nullptr, times, 0) != 0) {
-    return false;
-  }
-  buffer.stamp = stamp_of(fd, good);
-  return good && buffer.stamp.changed == nanoseconds(now);
-}
-
-bool stamp_file(Buffer& buffer, int fd) {
-  bool good = false;
-  do {
-    buffer.disturbed = false;
-    good = try_stamp(buffer, fd);
-  } while (buffer.disturbed);
-  return good;
-}
-
 // A child goes on with what its parent, who has ended, had kept back: somebody must be looked after.
 void adopt(Area& area, Buffer& buffer) {
   if (buffer.process == this_process().id || this_process().started == 0 || is_alive(buffer)) {
@@ -178,7 +139,7 @@ bool is_leased(int fd) {
 
 // Where nobody has written in time for who wants to open the file, the kernel has let that one in.
 bool is_still_ours(const Buffer& buffer, int fd) {
-  return buffer.level != Level::strict || is_lease_kept(fd, buffer);
+  return buffer.level != Level::strict || is_lease_kept(fd, buffer) || is_unchanged(fd, buffer);
 }
 
 // Gives it to the keeper, who has it when this returns, or never: without it nobody could write for who
@@ -261,6 +222,12 @@ bool begin_extent(Area& area, Buffer& buffer, int fd, std::uint64_t offset) {
     buffer.wait = 1;
     return false;
   }
+  // The keeper had to let somebody in, and could not write what was kept back before.
+  if (buffer.level == Level::strict && !buffer.leased) {
+    buffer.retired = true;
+    area.note(Unkept::shared);
+    return false;
+  }
   adopt(area, buffer);
   const std::uint64_t end = (offset / buffer.align + 1) * buffer.align;
   if (buffer.writes < poor_writes && buffer.base != buffer.end) {
@@ -296,11 +263,13 @@ void stamp_again(Buffer& buffer, int fd, bool ours) {
   buffer.disturbed = true;
 }
 
-int write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
+Written write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
   const std::uint64_t length = buffer.length.load(std::memory_order_relaxed);
   if (length > 0 && !is_still_ours(buffer, about.descriptor)) {
-    return EIO;  // it stays where it is, for `sluice recover`
+    return {.error = EIO};  // it stays where it is, for `sluice recover`
   }
+  constexpr int most_interrupted = 100;
+  int interrupted = 0;
   std::uint64_t done = 0;
   while (done < length) {
     sluice_activity one = about;
@@ -310,24 +279,24 @@ int write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, c
     one.length = length - done;
     one.offset = static_cast<std::int64_t>(buffer.base + done);
     const std::int64_t moved = next->act(next, &one);
-    if (moved <= 0 && one.error != EINTR) {
-      return moved < 0 ? one.error : EIO;
+    if (moved <= 0 && (one.error != EINTR || ++interrupted > most_interrupted)) {
+      return {.error = moved < 0 ? one.error : EIO, .bytes = done};
     }
     done += static_cast<std::uint64_t>(std::max<std::int64_t>(moved, 0));
   }
-  return 0;
+  return {.error = 0, .bytes = done};
 }
 
-int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
+Written flush_some(Area& area, Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
   if (buffer.length.load(std::memory_order_relaxed) == 0) {
-    return 0;
+    return {};
   }
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   buffer.began.store(nanoseconds(now), std::memory_order_relaxed);
   const bool ours = buffer.leased || is_unchanged(about.descriptor, buffer);
-  const int error = write_copy(area, buffer, about, next);
-  if (error != 0) {
+  const Written out = write_copy(area, buffer, about, next);
+  if (out.error != 0) {
     buffer.unwritten = true;
     area.unwritten = 1;
     stamp_again(buffer, about.descriptor, ours);  // a part of it may be written
@@ -337,7 +306,7 @@ int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice
     buffer.unwritten = false;
   }
   buffer.began.store(0, std::memory_order_relaxed);
-  return error;
+  return out;
 }
 
 int hand_position_back(Buffer& buffer, const sluice_activity& about, const sluice_next* next) {

@@ -26,9 +26,16 @@ bool engage(Area& area, Buffer& buffer, const Settings& settings, int fd);
 // has a block and nothing in it.
 bool begin_extent(Area& area, Buffer& buffer, int fd, std::uint64_t offset);
 // What is kept back is written by the stages below. 0, or errno, and then it is still there.
-int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice_next* next);
+struct Written {
+  int error = 0;
+  std::uint64_t bytes = 0;  // so many were, from the first on
+};
+Written flush_some(Area& area, Buffer& buffer, const sluice_activity& about, const sluice_next* next);
+inline int flush(Area& area, Buffer& buffer, const sluice_activity& about, const sluice_next* next) {
+  return flush_some(area, buffer, about, next).error;
+}
 // The same, and nothing else changes: for who comes in the middle of something.
-int write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next);
+Written write_copy(Area& area, const Buffer& buffer, const sluice_activity& about, const sluice_next* next);
 // The file was changed by ourselves while something is kept back of it: it stands as it is now, where it was
 // changed by nobody else before.
 void stamp_again(Buffer& buffer, int fd, bool ours);

@@ -237,8 +237,8 @@ std::int64_t write_slowly(const Call& call, std::int64_t at) {
       }
     }
     // A block that is full is written by whoever filled it, and an error is told at once. Then nothing of
-    // this write stays; what would take the place of bytes that are acknowledged waits until those are
-    // written.
+    // this write stays but what is in the file; what would take the place of bytes that are acknowledged
+    // waits until those are written.
     const std::uint64_t before = buffer.length.load(relaxed);
     const bool fills = buffer.end - static_cast<std::uint64_t>(offset) <= length - done;
     int error = 0;
@@ -250,13 +250,16 @@ std::int64_t write_slowly(const Call& call, std::int64_t at) {
     } else {
       const std::uint64_t part = keep(call, offset, data + done, length - done);
       ++buffer.writes;
-      error = fills ? call.flush() : 0;
+      const Written written =
+          fills ? flush_some(call.area, buffer, call.activity, call.next) : Written{.error = 0, .bytes = 0};
+      error = written.error;
       if (error == 0) {
         done += part;
         call.own.at = offset + static_cast<std::int64_t>(part);
         continue;
       }
       buffer.length.store(before, std::memory_order_release);
+      done += written.bytes > before ? written.bytes - before : 0;  // as much as the kernel had room for
     }
     return end_write(call, at, done > 0 ? call.done(static_cast<std::int64_t>(done)) : call.fail(error));
   }
@@ -622,13 +625,13 @@ int leave_file(const Call& call, std::uint32_t generation, Locked locked) {
     return 0;
   }
   if (locked == Locked::already) {
-    return buffer.block != 0 ? write_copy(call.area, buffer, call.activity, call.next) : 0;
+    return buffer.block != 0 ? write_copy(call.area, buffer, call.activity, call.next).error : 0;
   }
   int error = 0;
   if (buffer.block != 0) {
     error = call.flush();
     if (error != 0) {
-      buffer.started = 0;  // nobody comes back to it: it is as a dead process's
+      buffer.started = never_started;  // nobody comes back to it: it is as a dead process's
       return error;
     }
     error = call.hand_position_back();  // a child may still have the file
