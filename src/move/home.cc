@@ -317,6 +317,12 @@ void drop_inherited(int fd) {
   fremovexattr(fd, "system.posix_acl_default");
 }
 
+void remove_left(const std::string& data, const std::string& link, Landing& landing) {
+  if (remove_aside(find_aside(folder_of(link), landing), data, landing) != Aside::other) {
+    landing.temporary = 0;
+  }
+}
+
 Result<Moved> end_landing(const std::string& data, const std::string& link, Landing& landing) {
   struct stat left {};
   const bool is_left = lstat(data.c_str(), &left) == 0;

@@ -48,6 +48,8 @@ bool is_in_memory(const std::string& path);
 // then, the data goes and it is done; busy where somebody has the data open. Kept where it was not, or the
 // data was changed since. `link` is "" where its folder is not known.
 Result<Moved> end_landing(const std::string& data, const std::string& link, Landing& landing);
+// What is left beside a file that was removed or replaced after who brought it home had been killed.
+void remove_left(const std::string& data, const std::string& link, Landing& landing);
 
 // The file of a descriptor once more, also where its mode forbids that to its owner. None, and errno, where
 // it cannot be.

@@ -97,6 +97,25 @@ TEST_F(Home, WhatSomebodyPutsInTheDatasPlaceIsTheFile) {
   EXPECT_TRUE(std::filesystem::is_empty(there_.path));
 }
 
+// Whoever brought it home was killed, and the program has removed it since.
+TEST_F(Home, ACopyOfWhatIsGoneIsRemovedAndNobodyElsesFile) {
+  const std::string copy = here_.path + "/.file.sluice-000000ab";
+  struct stat found {};
+  std::ofstream(copy) << "te";
+  ASSERT_EQ(stat(copy.c_str(), &found), 0);
+  Landing landing;
+  landing.device = found.st_dev;
+  landing.inode = found.st_ino + 1;
+  landing.temporary = 0xab;
+  remove_left(data(), here_.path + "/file", landing);
+  EXPECT_TRUE(std::filesystem::exists(copy));
+  EXPECT_EQ(landing.temporary, 0xabU);
+  landing.inode = found.st_ino;
+  remove_left(data(), here_.path + "/file", landing);
+  EXPECT_FALSE(std::filesystem::exists(copy));
+  EXPECT_EQ(landing.temporary, 0U);
+}
+
 TEST_F(Home, WhoReadsItKeepsItThere) {
   const int fd = open(data().c_str(), O_RDONLY | O_CLOEXEC);
   const auto busy = bring([] { return true; });

@@ -45,6 +45,10 @@ struct AreaMove {
   std::array<char, 256> data = {};
 };
 static_assert(sizeof(AreaMove) == 1024);
+// Whether it is gone, and a copy that was on its way may be left.
+inline bool is_left_beside(const AreaMove& move) {
+  return move.state == AreaMove::home && move.arrival.temporary != 0;
+}
 inline constexpr std::uint32_t area_moves = 8192;  // a power of two
 
 // A name is changing: the lock of all paths that have this row, and what was begun.

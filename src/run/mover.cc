@@ -233,6 +233,9 @@ std::vector<Recovered> bring_home(Area& area, bool ended, bool tell_all, Delays*
     if (is_placed(move)) {
       continue;
     }
+    if (ended && is_left_beside(move)) {
+      remove_left(move.data.data(), home_of(move), move.arrival);
+    }
     if (ended && (move.state == AreaMove::landing || move.state == AreaMove::moving)) {
       move.state = AreaMove::there;  // whoever was about to is gone
     }

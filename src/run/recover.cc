@@ -261,7 +261,8 @@ bool is_needed(Area& area) {
   const std::span<Buffer> all = area.all_buffers();
   const std::span<AreaMove> moves = area.all_moves();
   const auto pending = [](const AreaMove& move) {
-    return !is_placed(move) && (is_elsewhere(move) || move.state == AreaMove::landing);
+    return !is_placed(move) &&
+           (is_elsewhere(move) || move.state == AreaMove::landing || is_left_beside(move));
   };
   const auto* parts = area.at<AreaParts>(area.parts);
   return (area.parts != 0 && parts->live != 0) || is_pending_left(area) ||
