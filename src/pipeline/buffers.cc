@@ -18,6 +18,7 @@
 namespace sluice {
 
 thread_local constinit HeldBuffers held_buffers;
+thread_local constinit pid_t forked_by = 0;
 
 namespace {
 

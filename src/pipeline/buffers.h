@@ -155,6 +155,9 @@ struct HeldBuffers {
   [[nodiscard]] HeldBuffer& at(std::size_t depth) { return all[depth % all.size()]; }
 };
 __attribute__((tls_model("initial-exec"))) extern thread_local constinit HeldBuffers held_buffers;
+// In a child that a handler forked, which had interrupted a call with such a lock: who has it. The child's
+// own calls on the file come in the middle of that one as well. 0 = nobody.
+__attribute__((tls_model("initial-exec"))) extern thread_local constinit pid_t forked_by;
 // Of calls that are gone when the stack reaches down to `to` alone: their locks are given back, and the
 // position is where their bytes end.
 void leave_buffers(std::uintptr_t to);
@@ -170,6 +173,14 @@ class BufferHold {
     own.frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     own.buffer = &buffer;
     std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (forked_by != 0) [[unlikely]] {
+      forked_by = depth_ == 0 ? 0 : forked_by;
+      if (forked_by != 0 &&
+          buffer.lock.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(forked_by)) {
+        locked = Locked::already;
+        return;
+      }
+    }
     locked = lock_buffer(buffer, lock_owner());
     if (locked == Locked::already) [[unlikely]] {
       locked = take_over(depth_);
@@ -182,13 +193,20 @@ class BufferHold {
     own.taken = -1;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (locked == Locked::yes) [[likely]] {
-      unlock_buffer(buffer_);
+      leave(buffer_);
     }
     std::atomic_signal_fence(std::memory_order_seq_cst);
     held_buffers.count = depth_;
   }
 
  private:
+  // Not its parent's.
+  [[gnu::always_inline]] static void leave(Buffer& buffer) {
+    if (forked_by == 0 ||
+        buffer.lock.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(forked_by)) [[likely]] {
+      unlock_buffer(buffer);
+    }
+  }
   // Whether the call of this thread that has the lock is gone without a word.
   static Locked take_over(std::size_t depth);
   // Hidden from the compiler, which would look for it anew at each use.

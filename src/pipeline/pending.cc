@@ -239,6 +239,9 @@ Pending* find(Area& area, std::uint32_t bucket, Meant meant, int most = most_wai
         return nullptr;
       }
       if (locked == Locked::yes) {
+        if (file->state == Pending::making) {
+          end_pending(area, *file);  // whoever did is gone
+        }
         if (!is_home(*file)) {
           return file;
         }
@@ -370,7 +373,7 @@ Pending* add_pending(Area& area, const FolderId& folder, std::string_view path, 
   file->bucket = bucket_of(folder, file->own_name());
   file->mode = mode;
   file->flags = flags;
-  file->state.store(Pending::closed, std::memory_order_release);
+  file->state.store(Pending::making, std::memory_order_release);
   file->sibling = head.first;
   head.first = number_of(area, *file);
   let_go(arena.lock);

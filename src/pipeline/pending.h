@@ -29,7 +29,8 @@ struct alignas(64) Pending {
     open,    // a process has it open
     closed,  // nobody has
     lent,    // the keeper has put it down for others; the process that has it open does not know yet
-    home     // it is where it belongs, or gone
+    home,    // it is where it belongs, or gone
+    making   // who has its lock is about to open it; where nobody has, it never was
   };
   std::atomic<std::uint32_t> lock = 0;
   std::atomic<std::uint32_t> state = unused;
@@ -129,8 +130,8 @@ Pending* find_pending(Area& area, const FolderId& folder, std::string_view name)
 // The one of a number, with its lock, where it is open or closed; null where it is not, or what is there by
 // now is another's.
 Pending* find_pending(Area& area, std::uint32_t number);
-// A new one, with its lock; null where there is no room. It is closed until who makes it says that it is
-// open: whoever does not get so far leaves an empty file. REQUIRES: begin_process().
+// A new one, with its lock; null where there is no room. It is being made until who makes it says that it is
+// open: whoever does not get so far leaves nothing. REQUIRES: begin_process().
 Pending* add_pending(Area& area, const FolderId& folder, std::string_view path, mode_t mode, int flags);
 // Room for so many bytes; false where there is none. REQUIRES: its lock.
 bool make_room(Area& area, Pending& file, std::uint64_t bytes);

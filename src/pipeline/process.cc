@@ -129,6 +129,7 @@ void look_in_child() {
   if (held_locks.count != 0) [[unlikely]] {
     part_from_area();
   }
+  forked_by = held_buffers.count != 0 ? lock_owner() : 0;  // the parent's number still
   look();
 }
 

@@ -36,7 +36,11 @@ constexpr std::size_t enough = 256;  // files for one
 // All that are not home. Nobody else frees them.
 std::vector<Pending*> pending_of(Area& area) {
   std::vector<Pending*> out;
-  for_each_pending(area, [&](Pending& file) { out.push_back(&file); });
+  for_each_pending(area, [&](Pending& file) {
+    if (file.state != Pending::making) {
+      out.push_back(&file);
+    }
+  });
   return out;
 }
 

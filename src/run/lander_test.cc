@@ -60,6 +60,7 @@ class Landing : public testing::Test {
       std::memcpy(area().at<char>(file->data), text.data(), text.size());
       file->length = text.size();
     }
+    file->state = Pending::closed;
     let_go(file->lock);
     return room;
   }

@@ -142,9 +142,10 @@ void empty(Area& area, Buffer& buffer) {
   buffer.length.store(0, std::memory_order_release);
 }
 
-Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why) {
-  const auto name = put_beside(out.path, 0, [&](int fd) -> Status {
-    if (!is_filesystem_of(fd, buffer, area.head_of(buffer))) {
+// On the file system that the file is on, where that was found: on `device`.
+Recovered to_beside(Area& area, Buffer& buffer, Recovered out, std::string why, std::uint64_t device) {
+  const auto name = put_beside(out.path, device, [&](int fd) -> Status {
+    if (device == 0 && !is_filesystem_of(fd, buffer, area.head_of(buffer))) {
       return fail("its file system is not there", "mount it");
     }
     const int error = write_at(fd, area.bytes_of(buffer), out.bytes, 0);
@@ -168,12 +169,15 @@ Recovered dropped(Buffer& buffer, Recovered out) {
   return out;
 }
 
-// With `ours` nobody else has changed the file.
-Recovered to_file(Area& area, Buffer& buffer, Recovered out, int fd, bool ours) {
+// With `ours` nobody else has changed the file; who lives may read and write it whether it has a name or not.
+Recovered to_file(Area& area, Buffer& buffer, Recovered out, int fd, bool ours, bool alive) {
   buffer.began = nanoseconds_of(CLOCK_REALTIME);
-  if (const int error = write_at(fd, area.bytes_of(buffer), out.bytes, out.offset); error != 0) {
+  const int error = write_at(fd, area.bytes_of(buffer), out.bytes, out.offset);
+  buffer.began = error == 0 ? 0 : buffer.began.load();
+  if (error != 0) {
     struct stat found {};
-    if (fstat(fd, &found) == 0 && found.st_nlink == 0) {
+    if (!alive && fstat(fd, &found) == 0 && found.st_nlink == 0) {
+      buffer.began = 0;
       return dropped(buffer, std::move(out));
     }
     out.why = std::strerror(error);
@@ -284,7 +288,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
   // the same.
   const bool leased = fd >= 0 && is_lease_kept(fd, buffer);
   if (leased || (fd >= 0 && alive && buffer.level == Level::close)) {
-    return to_file(area, buffer, std::move(out), fd, leased || is_unchanged(fd, buffer));
+    return to_file(area, buffer, std::move(out), fd, leased || is_unchanged(fd, buffer), alive);
   }
   bool gone = false;
   UniqueFd file = fd >= 0 ? open_again(fd, O_RDWR) : open_same(out.path, buffer, head);
@@ -299,7 +303,11 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
     file = open_renamed(out.path, buffer, head);
   }
   struct stat found {};
-  if (gone || (file && fstat(file.get(), &found) == 0 && found.st_nlink == 0)) {
+  const bool nameless = file && fstat(file.get(), &found) == 0 && found.st_nlink == 0;
+  if (nameless && alive) {
+    return to_file(area, buffer, std::move(out), file.get(), is_unchanged(file.get(), buffer), alive);
+  }
+  if (gone || nameless) {
     return dropped(buffer, std::move(out));
   }
   if (!file && busy) {
@@ -313,20 +321,20 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
       out.path.resize(out.path.size() - removed.size());
     }
     return to_beside(area, buffer, std::move(out),
-                     "the file is not there any more, is another, or may not be written");
+                     "the file is not there any more, is another, or may not be written", 0);
   }
   if (fd < 0) {
     out.path = name_of(file.get(), out.path);  // its folder may have another one
   }
   if (is_unchanged(file.get(), buffer) || is_begun(file.get(), buffer, area.bytes_of(buffer), out.bytes)) {
-    return to_file(area, buffer, std::move(out), file.get(), true);
+    return to_file(area, buffer, std::move(out), file.get(), true, alive);
   }
   if (is_there(file.get(), area.bytes_of(buffer), out.bytes, out.offset)) {
     out.outcome = Outcome::there;
     empty(area, buffer);
     return out;
   }
-  return to_beside(area, buffer, std::move(out), "the file was changed since");
+  return to_beside(area, buffer, std::move(out), "the file was changed since", found.st_dev);
 }
 
 std::string describe(const Recovered& one) {

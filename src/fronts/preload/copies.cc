@@ -71,7 +71,9 @@ bool each_other_of(unsigned long request, const void* argument, Good good) {
   if (request == FICLONERANGE && take(argument, range)) {
     return good(static_cast<int>(range.src_fd));
   }
-  constexpr unsigned most = (4096 - sizeof many) / sizeof(file_dedupe_range_info);  // more the kernel refuses
+  // More than a page the kernel refuses.
+  const std::size_t most =
+      (static_cast<std::size_t>(getpagesize()) - sizeof many) / sizeof(file_dedupe_range_info);
   const unsigned count = request == FIDEDUPERANGE && take(argument, many) ? many.dest_count : 0;
   const auto* at = static_cast<const char*>(argument) + sizeof many;
   file_dedupe_range_info one{};
