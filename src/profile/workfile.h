@@ -33,8 +33,6 @@ class WorkFile {
   // An empty one. An error says what to do about a folder that is missing, read-only or full.
   // REQUIRES: the folder outlives it.
   static Result<WorkFile> create(const WorkFolder& folder);
-  WorkFile(WorkFile&&) noexcept = default;
-  WorkFile& operator=(WorkFile&&) noexcept = default;
 
   // Past the page cache; else the reason why not.
   [[nodiscard]] bool is_direct() const { return why_cached_.empty(); }

@@ -303,8 +303,8 @@ bool Keeper::retire(std::uint32_t index, int most) {
     if (buffer.length > 0 && (fd >= 0 || !alive)) {
       Recovered done = put_down(area_, buffer, fd, alive);
       // What could not be done now is tried again at the end, or by who has it open.
-      const bool later = done.outcome == Recovered::Outcome::failed && area_.over == 0;
-      if (!later && done.outcome != Recovered::Outcome::written &&
+      const bool again = done.outcome == Recovered::Outcome::failed && area_.over == 0;
+      if (!again && done.outcome != Recovered::Outcome::written &&
           done.outcome != Recovered::Outcome::there) {
         odd_.push_back(std::move(done));
       }

@@ -56,6 +56,15 @@ bool take(const void* from, Value& out) {
   return may_not || got == static_cast<long>(sizeof out);
 }
 
+// As file_dedupe_range begins: what follows it there has no size in C++.
+struct DedupeHead {
+  std::uint64_t offset;
+  std::uint64_t length;
+  std::uint16_t count;
+  std::uint16_t reserved1;
+  std::uint32_t reserved2;
+};
+
 bool is_copy(unsigned long request) {
   return request == FICLONE || request == FICLONERANGE || request == FIDEDUPERANGE;
 }
@@ -64,7 +73,7 @@ bool is_copy(unsigned long request) {
 template <class Good>
 bool each_other_of(unsigned long request, const void* argument, Good good) {
   file_clone_range range{};
-  file_dedupe_range many{};
+  DedupeHead many{};
   if (request == FICLONE) {
     return good(static_cast<int>(reinterpret_cast<std::intptr_t>(argument)));
   }
@@ -74,7 +83,7 @@ bool each_other_of(unsigned long request, const void* argument, Good good) {
   // More than a page the kernel refuses.
   const std::size_t most =
       (static_cast<std::size_t>(getpagesize()) - sizeof many) / sizeof(file_dedupe_range_info);
-  const unsigned count = request == FIDEDUPERANGE && take(argument, many) ? many.dest_count : 0;
+  const unsigned count = request == FIDEDUPERANGE && take(argument, many) ? many.count : 0;
   const auto* at = static_cast<const char*>(argument) + sizeof many;
   file_dedupe_range_info one{};
   for (unsigned i = 0; i < count && count <= most && take(at, one); ++i, at += sizeof one) {
