@@ -65,13 +65,19 @@ class Landing : public testing::Test {
     return room;
   }
 
-  // Somebody made it and was killed before it was whole.
-  void begin(Pending& file, const std::string& name) const {
+  // "all of it", of which somebody made "all of" and was killed then.
+  void begin(const std::string& name, mode_t mode = 0640) {
+    ASSERT_TRUE(make(name, "all of it"));
+    std::ofstream(path(name)) << "all of";
     struct stat found {};
-    stat(path(name).c_str(), &found);
-    file.begun = 1;
-    file.own_device = found.st_dev;
-    file.own_inode = found.st_ino;
+    ASSERT_EQ(stat(path(name).c_str(), &found), 0);
+    Pending* file = find_pending(area(), id(), name);
+    ASSERT_NE(file, nullptr);
+    file->begun = 1;
+    file->own_device = found.st_dev;
+    file->own_inode = found.st_ino;
+    file->mode = mode;
+    let_go(file->lock);
   }
 
   SharedArea* shared_ = nullptr;
@@ -105,26 +111,28 @@ TEST_F(Landing, NeverWritesOverWhatIsThere) {
   EXPECT_EQ(*read_file(path("a.sluice-recovered")), "ours");
 }
 
+// Whoever was killed while it opened one was never told that there is any.
+TEST_F(Landing, WhatNobodyGotToOpenLeavesNothing) {
+  Pending* file = add_pending(area(), id(), path("a"), 0640, O_WRONLY);
+  ASSERT_NE(file, nullptr);
+  let_go(file->lock);
+  EXPECT_FALSE(is_pending_left(area()));
+  EXPECT_TRUE(Lander(area()).land(Lander::Which::all, true).empty());
+  EXPECT_FALSE(std::filesystem::exists(path("a")));
+  EXPECT_EQ(find_pending(area(), id(), "a"), nullptr);
+  EXPECT_EQ(area().pending_live, 0U);
+}
+
 // Whoever was killed in the middle left its beginning.
 TEST_F(Landing, FinishesWhatSomebodyBegan) {
-  ASSERT_TRUE(make("a", "all of it"));
-  Pending* file = find_pending(area(), id(), "a");
-  ASSERT_NE(file, nullptr);
-  std::ofstream(path("a")) << "all of";
-  begin(*file, "a");
-  let_go(file->lock);
+  begin("a");
   EXPECT_TRUE(Lander(area()).land(Lander::Which::all, false).empty());
   EXPECT_EQ(*read_file(path("a")), "all of it");
 }
 
 // But not in another file that somebody made there since.
 TEST_F(Landing, FinishesNothingThatIsAnothers) {
-  ASSERT_TRUE(make("a", "all of it"));
-  Pending* file = find_pending(area(), id(), "a");
-  ASSERT_NE(file, nullptr);
-  std::ofstream(path("a")) << "all of";
-  begin(*file, "a");
-  let_go(file->lock);
+  begin("a");
   ASSERT_EQ(rename(path("a").c_str(), path("b").c_str()), 0);
   std::ofstream(path("a")) << "all";
   const std::vector<Recovered> done = Lander(area()).land(Lander::Which::all, false);
@@ -136,13 +144,7 @@ TEST_F(Landing, FinishesNothingThatIsAnothers) {
 
 // Also where its mode says that nobody may write to it, which stops its owner, but not the superuser.
 TEST_F(Landing, FinishesWhatIsReadOnly) {
-  ASSERT_TRUE(make("a", "all of it"));
-  Pending* file = find_pending(area(), id(), "a");
-  ASSERT_NE(file, nullptr);
-  std::ofstream(path("a")) << "all of";
-  begin(*file, "a");
-  file->mode = 0444;
-  let_go(file->lock);
+  begin("a", 0444);
   ASSERT_EQ(chmod(path("a").c_str(), 0444), 0);
   const uid_t other = geteuid() == 0 ? 65534 : geteuid();
   if (geteuid() == 0) {
