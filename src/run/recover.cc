@@ -173,7 +173,6 @@ Recovered dropped(Buffer& buffer, Recovered out) {
 Recovered to_file(Area& area, Buffer& buffer, Recovered out, int fd, bool ours, bool alive) {
   buffer.began = nanoseconds_of(CLOCK_REALTIME);
   const int error = write_at(fd, area.bytes_of(buffer), out.bytes, out.offset);
-  buffer.began = error == 0 ? 0 : buffer.began.load();
   if (error != 0) {
     struct stat found {};
     if (!alive && fstat(fd, &found) == 0 && found.st_nlink == 0) {
@@ -189,6 +188,7 @@ Recovered to_file(Area& area, Buffer& buffer, Recovered out, int fd, bool ours, 
     buffer.began = 0;
     return out;
   }
+  buffer.began = 0;
   out.outcome = Outcome::written;
   empty(area, buffer);
   return out;
