@@ -564,23 +564,26 @@ void locks() {
     TELL(fcntl(other, F_GETLK, &mine));
   });
   TELL(lockf(fd, F_ULOCK, 0));
+  TELL(close(fd));
   // Counted from the end, which may be in memory alone.
-  TELL(write(fd, "and more of it", 14));
+  const int kept = opened("b", O_RDWR | O_CREAT);
+  TELL(write(kept, "some text", 9));
+  TELL(write(kept, "and more of it", 14));
   range = {};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_END;
   range.l_start = -4;
   range.l_len = 8;
-  TELL(fcntl(fd, F_SETLK, &range));
+  TELL(fcntl(kept, F_SETLK, &range));
   in_child([&] {
     struct flock theirs {};
     theirs.l_type = F_WRLCK;
-    const int other = open("a", O_RDWR);
+    const int other = open("b", O_RDWR);
     TELL(fcntl(other, F_GETLK, &theirs));
     say("  from %lld, %lld bytes", static_cast<long long>(theirs.l_start),
         static_cast<long long>(theirs.l_len));
   });
-  TELL(close(fd));
+  TELL(close(kept));
   show_file("a");
 }
 
