@@ -63,7 +63,8 @@ if(SLUICE_HEADERS)
 endif()
 
 # System tests: executable files that tests/run starts. Lines at their top say how:
-#   # users: root user     as whom (default: whoever runs the tests)
+#   # users: root user     as whom (default: whoever runs the tests); in brackets: labelled `double`, which
+#                          scripts/test leaves out where root runs it
 #   # timeout: 300         seconds (default 120)
 #   # alone                while no other test runs
 function(sluice_add_case name file)
@@ -76,7 +77,7 @@ function(sluice_add_case name file)
   foreach(line IN LISTS header)
     if(line MATCHES "^# timeout: ([0-9]+)$")
       set(limit ${CMAKE_MATCH_1})
-    elseif(line MATCHES "^# users: (root|user|root user)$")
+    elseif(line MATCHES "^# users: (root|user|root user|root \\(user\\))$")
       string(REPLACE " " ";" runs ${CMAKE_MATCH_1})
     elseif(line MATCHES "^# alone$")
       set(alone ON)
@@ -90,6 +91,11 @@ function(sluice_add_case name file)
   # tests/run enforces the limit and cleans up; ctest's own is for a runner that hangs.
   math(EXPR outer "${limit} + 60")
   foreach(who IN LISTS runs)
+    set(labels "")
+    if(who STREQUAL "(user)")
+      set(who user)
+      set(labels double)
+    endif()
     set(test ${name})
     set(as --as ${who})
     if(who STREQUAL "any")
@@ -98,7 +104,9 @@ function(sluice_add_case name file)
       string(APPEND test @user)
     endif()
     add_test(NAME ${test} COMMAND ${CMAKE_SOURCE_DIR}/tests/run --build ${CMAKE_BINARY_DIR} ${as} ${file})
-    set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${outer} RUN_SERIAL ${alone})
+    # What may take longest starts first: a long case that starts last runs while a core has nothing to do.
+    set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${outer} COST ${limit}
+                         RUN_SERIAL ${alone} LABELS "${labels}")
   endforeach()
 endfunction()
 

@@ -77,3 +77,9 @@ build() { # folder, target...
     }
   fi
 }
+
+# Runs tests of a build, more at once than there are cores: a case mostly waits, for a process, a disk or a clock.
+# Those that measure say `# alone` and run one after another, when the others have ended.
+run_tests() { # folder, ctest option...
+  ctest --test-dir "$1" --output-on-failure --no-tests=error --parallel "$((3 * $(nproc)))" "${@:2}"
+}

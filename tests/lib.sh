@@ -72,6 +72,16 @@ expect_empty() { # file
   fail "$1 is not empty"
 }
 
+# How many rounds: so many, of which CI does a sample. SLUICE_SOAK multiplies the whole.
+rounds() { # number, sample (default: all)
+  if [ -n "${SLUICE_SOAK:-}" ]; then echo $(($1 * SLUICE_SOAK)); else echo "${2:-$1}"; fi
+}
+
+# Whether one of many that are numbered is tried: each where SLUICE_SOAK is set, otherwise one of so many.
+sampled() { # number, of how many
+  [ -n "${SLUICE_SOAK:-}" ] || [ $(($1 % $2)) = 0 ]
+}
+
 # Bounded in count, not by the clock.
 wait_until() { # command...
   for _ in $(seq 1000); do
