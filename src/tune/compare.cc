@@ -25,7 +25,7 @@ void note_other_work(std::uint64_t first, const ProgramRun& last, Comparison& ou
   }
 }
 
-// One pair of runs.
+// The runs of a pair.
 class Pair {
  public:
   Pair(const Runs& runs, const std::string& rules, Moves& moves, const ProgramRun& first,
@@ -75,6 +75,24 @@ class Pair {
     return {};
   }
 
+  // Either order, for one run leaves the next something: data that is still written, a busy device.
+  Status both(bool swapped, Compared& out, const std::function<void(bool rules)>& progress) const {
+    if (swapped) {
+      progress(true);
+      SLUICE_CHECK(under(out));
+    }
+    if (!out.has_ended()) {
+      progress(false);
+      SLUICE_TRY(const double before, as_it_is());
+      out.comparison.before.push_back(before);
+    }
+    if (!swapped) {
+      progress(true);
+      SLUICE_CHECK(under(out));
+    }
+    return {};
+  }
+
  private:
   const Runs& runs_;
   Moves& moves_;
@@ -84,18 +102,23 @@ class Pair {
   std::optional<double> limit_;
 };
 
-Status run_pairs(const Pair& pair, const ProgramRun& first, const CompareSettings& settings, Compared& out) {
-  const unsigned pairs = std::max(settings.repeat, 1U);
-  for (unsigned i = 0; i < pairs && !out.broke && out.hindrance.empty(); ++i) {
-    SLUICE_CHECK(Stop::check());
-    double before = first.program_seconds();
-    if (settings.repeat > 0) {
-      settings.progress(fmt::format("as it is, run {} of {}", i + 1, pairs));
-      SLUICE_TRY(before, pair.as_it_is());
-    }
-    out.comparison.before.push_back(before);
-    settings.progress(fmt::format("under the rules, run {} of {}", i + 1, pairs));
-    SLUICE_CHECK(pair.under(out));
+Status run_pairs(const Pair& pair, const CompareSettings& settings, Compared& out) {
+  Comparison& seen = out.comparison;
+  // Under the rules first: what breaks is known at once.
+  if (settings.warm_up) {
+    SLUICE_CHECK(pair.both(true, out, [&](bool rules) {
+      settings.progress(fmt::format("{}, to warm up", rules ? "under the rules" : "as it is"));
+    }));
+    seen.before.clear();
+    seen.after.clear();
+  }
+  for (std::size_t i = 1; !out.has_ended() && !settings.looks.is_last(seen.gain); ++i) {
+    SLUICE_CHECK(pair.both(i % 2 == 0, out, [&](bool rules) {
+      settings.progress(fmt::format(
+          "{}, run {} of {}", rules ? "under the rules" : "as it is", i,
+          range_text(fmt::format("{}", settings.looks.least()), fmt::format("{}", settings.looks.most()))));
+    }));
+    seen.gain = gain_of(seen.before, seen.after, settings.looks.miss);
   }
   return {};
 }
@@ -106,23 +129,22 @@ Result<Compared> compare(const Runs& runs, const std::string& rules, Moves& move
                          const CompareSettings& settings) {
   Compared out;
   const Pair pair(runs, rules, moves, first, settings);
-  if (Status ran = run_pairs(pair, first, settings, out); !ran) {
+  Status ran = run_pairs(pair, settings, out);
+  if (!ran) {
     Error error = std::move(ran).error();
     if (const Status back = moves.back(); !back) {
       error.advice += (error.advice.empty() ? "" : "; ") + back.error().text();
     }
     return error;
   }
-  if (!out.broke && out.hindrance.empty()) {
+  if (!out.has_ended()) {
     note_other_work(settings.bytes, out.last, out.comparison);
     constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 20;
-    if (settings.repeat == 0 && settings.read >= worth_a_word && !runs.cold) {
+    if (settings.read >= worth_a_word && !runs.cold) {
       out.comparison.notes.push_back(fmt::format(
-          "the first run has read {}, which the second may have found in memory: --repeat N compares "
-          "without that",
+          "it reads {}, which each run may have found in memory: --caches drop compares without that",
           human_size(settings.read)));
     }
-    out.comparison.gain = gain_of(out.comparison.before, out.comparison.after, settings.noise);
   }
   return out;
 }

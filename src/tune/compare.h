@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "tune/looks.h"
 #include "tune/moves.h"
 #include "tune/runs.h"
-#include "tune/trial.h"
 
 namespace sluice {
 
-// Before and after, as they were run.
+// Before and after, as they were run in turn, without any trace.
 struct Comparison {
   std::vector<double> before;  // seconds
   std::vector<double> after;
@@ -22,9 +22,9 @@ struct Comparison {
 };
 
 struct CompareSettings {
-  unsigned repeat = 0;  // pairs of runs; 0 = one run under the rules, held against the traced one
-  double limit = 0;     // seconds that one of them may take; 0 = any
-  double noise = least_noise;
+  Looks looks = {};
+  bool warm_up = false;     // a first pair that does not count
+  double limit = 0;         // seconds that one of them may take; 0 = any
   std::uint64_t bytes = 0;  // that files of the rules moved in the traced run
   std::uint64_t read = 0;   // bytes that it read, of all files that count
   std::function<void(const std::string&)> progress = {};
@@ -35,11 +35,15 @@ struct Compared {
   ProgramRun last;             // under the rules
   bool broke = false;          // the program failed under the rules and not without them
   std::string hindrance = {};  // why data could not be moved; all of it is where it was
+
+  // Nothing more is to be run.
+  [[nodiscard]] bool has_ended() const { return broke || !hindrance.empty(); }
 };
 
-// Runs the command under `rules` ("" = none), with what is to be moved there, alternately with runs of it as
-// it is. `first` is the traced run. What was moved is there at the end, unless there was an error or it
-// broke.
+// Runs the command under `rules` ("" = none), with what is to be moved there, and as it is, in turn, the
+// other way first in each pair, until the looks say that it is enough. `first` is the traced run, which
+// nothing but the work is held against. What is to be moved may be at either end then; at home, if it broke
+// or there was an error.
 Result<Compared> compare(const Runs& runs, const std::string& rules, Moves& moves, const ProgramRun& first,
                          const CompareSettings& settings);
 

@@ -8,7 +8,7 @@ namespace sluice {
 
 struct Gain {
   double ratio = 1;  // before by after: 2 = in half the time
-  double low = 1;    // the interval of 90 %
+  double low = 1;    // the interval
   double high = 1;
   std::size_t pairs = 0;
 
@@ -16,12 +16,17 @@ struct Gain {
   [[nodiscard]] bool is_worse() const { return high < 1; }
 };
 
-// Single runs of a quiet machine differ by that much at least.
+// Single runs of a quiet machine differ by that much at least, relative to their time.
 inline constexpr double least_noise = 0.02;
 
-// Of pairs of runs, one after the other; what pairs are in one and not in the other do not count. `noise` is
-// by how much one run alone differs from the next, relative to its time: with one pair it is all that is
-// known. REQUIRES: times above 0.
-Gain gain_of(std::span<const double> before, std::span<const double> after, double noise = least_noise);
+// The geometric mean of the ratios of pairs of runs, with the interval of Student's t around its logarithm.
+// `miss` is the chance that the interval does not hold the true ratio. One pair says nothing of the noise,
+// and is taken to have the least. What one side has more than the other does not count. REQUIRES: times above
+// 0.
+Gain gain_of(std::span<const double> before, std::span<const double> after, double miss = 0.1);
+
+// How far from 0 a value of Student's distribution is with the chance `miss`, on either side.
+// REQUIRES: degrees > 0, 0 < miss < 1.
+double student(std::size_t degrees, double miss);
 
 }  // namespace sluice

@@ -69,6 +69,9 @@ Status Moves::put(const File& file) {
 }
 
 Status Moves::there() {
+  if (!moved_.empty()) {
+    return {};
+  }
   for (const File& file : files_) {
     if (Status placed = put(file); !placed) {
       Error error = std::move(placed).error();

@@ -16,7 +16,7 @@ class Moves {
   Moves(const Candidate& candidate, std::vector<std::string> common);
 
   [[nodiscard]] bool any() const { return !files_.empty(); }
-  // All of it is there, or an error and all of it is back; EINTR where a signal came.
+  // All of it is there, if it was not yet, or an error and all of it is back; EINTR where a signal came.
   Status there();
   // What there() moved is where it was.
   Status back();

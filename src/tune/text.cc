@@ -191,7 +191,7 @@ ReportTune report_of(const Tuned& tuned) {
   if (tuned.chosen != nullptr) {
     const Candidate& chosen = tuned.chosen->candidate;
     out.chosen = chosen.name;
-    out.why = tuned.kept ? "It was better than the noise, by replay and when it was run."
+    out.why = tuned.kept ? "It was surely better, by replay and when it was run."
                          : "It is the best of what was tried by replay.";
     for (const Action& action : chosen.actions) {
       out.actions.push_back({.files = action.load->family->glob,

@@ -4,6 +4,7 @@
 #include "base/terminal.h"
 #include "report/report.h"
 #include "tune/compare.h"
+#include "tune/trial.h"
 
 namespace sluice {
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <unordered_map>
 
@@ -15,7 +14,6 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "profile/statistics.h"
 #include "replay/replay.h"
 #include "tune/folders.h"
 
@@ -307,19 +305,6 @@ const Tried* best_of(const std::vector<Tried>& all) {
     }
   }
   return out;
-}
-
-double noise_of(const std::vector<Tried>& all) {
-  constexpr double unknown = 0.1;
-  const std::vector<double>& replayed = all.front().replayed;
-  if (replayed.size() < 2) {
-    return unknown;
-  }
-  const auto [least, most] = std::minmax_element(replayed.begin(), replayed.end());
-  // How many standard deviations apart the least and the most of so many are, in the mean.
-  constexpr std::array<double, 6> spans = {1, 1, 1.128, 1.693, 2.059, 2.326};
-  const double span = spans[std::min(replayed.size(), spans.size() - 1)];
-  return std::max((*most - *least) / *least / span, least_noise);
 }
 
 }  // namespace sluice

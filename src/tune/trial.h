@@ -38,7 +38,4 @@ Result<std::vector<Tried>> try_out(const std::string& trace, const Study& study,
 // there were no replays, by the model.
 const Tried* best_of(const std::vector<Tried>& all);
 
-// By how much replays of the program as it is, the first of them, differ from each other.
-double noise_of(const std::vector<Tried>& all);
-
 }  // namespace sluice

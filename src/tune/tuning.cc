@@ -22,6 +22,27 @@ void say(const std::string& text) {
   tell("sluice: " + text + "\n");
 }
 
+// How often the command runs, before anything is known of it.
+std::string cost_text(const Looks& looks, bool warm_up) {
+  return fmt::format(
+      "the command runs once, traced; where something may help, {}{} times more, as it is and under the "
+      "rules in "
+      "turn",
+      looks.least() == looks.most() ? "" : "up to ", 2 * (looks.most() + (warm_up ? 1 : 0)));
+}
+
+// The same of the runs that are compared, with how long they take.
+std::string cost_text(const Looks& looks, bool warm_up, double pair) {
+  const double more = warm_up ? 1 : 0;
+  const auto count = [](std::size_t pairs) { return fmt::format("{}", pairs); };
+  const auto time = [&](std::size_t pairs) {
+    return human_duration((static_cast<double>(pairs) + more) * pair);
+  };
+  return fmt::format("{} pairs of runs{}, about {}", range_text(count(looks.least()), count(looks.most())),
+                     warm_up ? ", after one that does not count" : ", each without what is in the page cache",
+                     range_text(time(looks.least()), time(looks.most())));
+}
+
 // Standard input is the program's; whoever sits at the terminal is asked there.
 bool agrees(const std::string& question) {
   const UniqueFd terminal(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
@@ -83,12 +104,8 @@ Tuning::Tuning(TuneSettings settings, const std::string& scratch)
 }
 
 Result<int> Tuning::go() {
-  const unsigned repeat = settings_.repeat;
   SLUICE_CHECK(runs_.look_at_input());
-  say(fmt::format("the command runs {} times: once traced{}", 2 * std::max(repeat, 1U) + (repeat > 0 ? 1 : 0),
-                  repeat > 0 ? fmt::format(", then {} as it is and {} under the rules, in turn",
-                                           plural(repeat, "time"), repeat)
-                             : ", once under the rules that come out"));
+  say(cost_text(looks_for(settings_.repeat, 0), !settings_.cold));
   SLUICE_CHECK(runs_.prepare());
   // What is counted corrects forecasts, and is what the last run is held against.
   SLUICE_TRY(first_,
@@ -172,12 +189,16 @@ Status Tuning::act() {
     rules = runs_.scratch + "/rules.toml";
     SLUICE_CHECK(write_file(rules, text));
   }
+  const bool warm_up = !settings_.cold;
+  const double pair = first_.program_seconds() + predicted(tuned_)->seconds;
+  const Looks looks = looks_for(settings_.repeat, pair);
+  say(cost_text(looks, warm_up, pair));
   Progress progress;
   SLUICE_TRY(const Compared compared,
              compare(runs_, rules, moves, first_,
-                     {.repeat = settings_.repeat,
+                     {.looks = looks,
+                      .warm_up = warm_up,
                       .limit = settings_.limit.value_or(std::max(60.0, 10 * first_.ended.seconds)),
-                      .noise = noise_of(found_.tried),
                       .bytes = chosen.has_stages() ? chosen.bytes_in_stages() : first_.bytes(),
                       .read = found_.study.bytes_read(),
                       .progress = [&](const std::string& what) { progress.show(what); }}));
@@ -207,10 +228,11 @@ Status Tuning::judge(const Compared& compared, Moves& moves, Folders& folders, c
                    : "runs that do not do the same work cannot be compared; nothing was changed");
     return {};
   }
-  tuned_.kept = true;
   if (moves.any()) {
+    SLUICE_CHECK(moves.there());  // after a last run as it is they are at home
     note("the data stays where it was moved to, with links at its paths; `sluice finalize` brings it home");
   }
+  tuned_.kept = true;
   if (rules.empty()) {
     return {};
   }
