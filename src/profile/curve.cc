@@ -123,8 +123,11 @@ double least_of(Points points) {
   return out / 2;
 }
 
-// Sum of the squared deviations from the mean that the interval came from.
+// Sum of the squared deviations from the mean that the interval came from. A single one has none.
 double squared_deviations(const Measured& one, double count) {
+  if (count < 2) {
+    return 0;
+  }
   const double deviation = one.half * std::sqrt(count) / student_90(static_cast<std::size_t>(count) - 1);
   return (count - 1) * deviation * deviation;
 }
@@ -132,11 +135,11 @@ double squared_deviations(const Measured& one, double count) {
 }  // namespace
 
 Measured pooled(const Measured& a, const Measured& b) {
-  const auto count_a = static_cast<double>(a.repetitions - a.outliers);
-  const auto count_b = static_cast<double>(b.repetitions - b.outliers);
-  if (count_a < 2 || count_b < 2) {
-    return count_a < count_b ? b : a;
+  if (a.repetitions == 0 || b.repetitions == 0) {
+    return a.repetitions == 0 ? b : a;
   }
+  const auto count_a = static_cast<double>(a.repetitions);
+  const auto count_b = static_cast<double>(b.repetitions);
   const double count = count_a + count_b;
   const double mean = (count_a * a.seconds + count_b * b.seconds) / count;
   const double between =

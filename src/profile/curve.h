@@ -12,10 +12,10 @@ namespace sluice {
 // What was measured at one size.
 struct Measured {
   std::uint64_t size = 0;
-  double seconds = 0;  // of one request, in the mean
-  double half = 0;     // half of its 90 % interval
-  std::size_t repetitions = 0;
-  std::size_t outliers = 0;  // values that were left out
+  double seconds = 0;           // of one request, in the mean
+  double half = 0;              // half of its 90 % interval
+  std::size_t repetitions = 0;  // bursts of requests that count
+  std::size_t outliers = 0;     // single requests that were left out
 
   bool operator==(const Measured&) const = default;
 };

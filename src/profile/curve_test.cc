@@ -117,6 +117,20 @@ TEST(Curve, PooledPointsAreAsIfMeasuredAtOnce) {
   EXPECT_EQ(both.repetitions, all.size());
 }
 
+TEST(Curve, SingleSamplesArePooledToo) {
+  const Measured one{.size = 1, .seconds = 1, .half = 1, .repetitions = 1, .outliers = 0};
+  const Measured other{.size = 1, .seconds = 1.2, .half = 1.2, .repetitions = 1, .outliers = 3};
+  const Measured two = pooled(one, other);
+  EXPECT_EQ(two.repetitions, 2U);
+  EXPECT_EQ(two.outliers, 3U);
+  const std::vector<double> both = {1, 1.2};
+  EXPECT_NEAR(two.seconds, summarize(both).mean, 1e-12);
+  EXPECT_NEAR(two.half, summarize(both).half, 1e-12);
+  EXPECT_EQ(pooled(two, one).repetitions, 3U);
+  EXPECT_EQ(pooled(one, two).repetitions, 3U);
+  EXPECT_EQ(pooled(Measured{}, two), two);
+}
+
 TEST(Curve, TheNextPointIsWhereItBends) {
   const auto kinked = [](double size) { return size <= 262144 ? 1e-4 : 1e-4 + (size - 262144) * 1e-8; };
   const Curve curve = fit(measure(kinked, {4 * kilo, 16 * kilo, 64 * kilo, 1024 * kilo}), {});

@@ -103,5 +103,41 @@ TEST(Statistics, AHiccupDoesNotCount) {
   EXPECT_EQ(summarize({}).kept, 0U);
 }
 
+TEST(Statistics, ARequestCountsAlikeInWhateverBurstItWas) {
+  // The first burst ended early, because its requests waited for something else.
+  std::vector<Burst> bursts(3, Burst(32, 0.0001));
+  bursts.insert(bursts.begin(), Burst{0.0125, 0.0125});
+  const Summary summary = summarize_bursts(bursts);
+  EXPECT_NEAR(summary.mean, 0.0001, 1e-9) << "two of ninety-eight are outliers";
+  EXPECT_EQ(summary.outliers, 2U);
+  EXPECT_EQ(summary.kept, 3U) << "bursts";
+  // As many as that are the device, and weigh what they are.
+  bursts = {Burst(10, 0.01), Burst(30, 0.001)};
+  EXPECT_NEAR(summarize_bursts(bursts).mean, (10 * 0.01 + 30 * 0.001) / 40, 1e-9);
+}
+
+TEST(Statistics, TheIntervalComesFromHowBurstsDiffer) {
+  // Requests of one burst are alike: 32 times the same is one witness, not 32.
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> state(10, 1);
+  std::normal_distribution<double> noise(0, 0.01);
+  int held = 0;
+  constexpr int rounds = 1000;
+  for (int i = 0; i < rounds; ++i) {
+    std::vector<Burst> bursts(6);
+    for (Burst& burst : bursts) {
+      const double mean = state(random);
+      burst.resize(32);
+      std::generate(burst.begin(), burst.end(), [&] { return mean + noise(random); });
+    }
+    const Summary summary = summarize_bursts(bursts);
+    held += std::abs(summary.mean - 10) <= summary.half ? 1 : 0;
+  }
+  EXPECT_NEAR(held / static_cast<double>(rounds), 0.9, 0.04);
+  const std::vector<Burst> one = {Burst(32, 1.0)};
+  EXPECT_TRUE(std::isinf(summarize_bursts(one).error()));
+  EXPECT_EQ(summarize_bursts(std::vector<Burst>{}).kept, 0U);
+}
+
 }  // namespace
 }  // namespace sluice

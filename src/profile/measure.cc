@@ -14,14 +14,14 @@ namespace {
 
 constexpr double burst_seconds = 0.02;  // requests of one kind in a row
 constexpr std::size_t longest_burst = 32;
+constexpr std::size_t shortest_write_burst = 2;
 // A machine that has just done something else is slower for a moment.
 constexpr double lead_in_seconds = 0.002;
 constexpr double short_request = 0.0005;
 constexpr std::size_t longest_lead_in = 32;
-constexpr std::size_t least_for_mean = 8;
-constexpr std::size_t least_samples = 4;
-constexpr std::size_t least_runs = 3;  // a sample through the page cache is the mean of many requests
-constexpr std::size_t most_samples = 2000;
+constexpr std::size_t least_bursts = 4;
+constexpr std::size_t least_runs = 3;  // a burst through the page cache is one value, the mean of a run
+constexpr std::size_t most_bursts = 2000;
 constexpr std::size_t most_further = 200;  // sizes
 
 class Measurer {
@@ -36,15 +36,16 @@ class Measurer {
   Result<MeasuredCurves> run();
 
  private:
-  using Samples = std::array<std::vector<double>, access_count>;
+  using Bursts = std::vector<Burst>;
+  using Samples = std::array<Bursts, access_count>;
 
   Status measure_point(std::uint64_t size, double seconds, bool must);
-  Status sample(const Access& access, std::uint64_t size, std::vector<double>& samples);
-  Status burst(const Access& access, std::uint64_t size, std::vector<double>& samples);
-  Status read_run(const Access& access, std::uint64_t size, std::vector<double>& samples);
-  Status write_run(const Access& access, std::uint64_t size, std::vector<double>& samples);
+  Result<Burst> sample(const Access& access, std::uint64_t size);
+  Result<Burst> burst(const Access& access, std::uint64_t size);
+  Result<double> read_run(const Access& access, std::uint64_t size);
+  Result<double> write_run(const Access& access, std::uint64_t size);
   Result<double> flush_alone(const Access& access);
-  [[nodiscard]] bool sure(const Access& access, std::uint64_t size, const std::vector<double>& samples) const;
+  [[nodiscard]] bool sure(const Access& access, std::uint64_t size, const Bursts& bursts) const;
   [[nodiscard]] bool sure(std::uint64_t size) const;
   [[nodiscard]] std::optional<Measured> point(const Access& access, std::uint64_t size) const;
   void fit_all();
@@ -61,39 +62,36 @@ class Measurer {
   MeasuredCurves out_;
 };
 
-// Requests in a row are alike, because the machine is in one state meanwhile: many of them are one sample, so
-// that the interval tells how much one state differs from another.
-Status Measurer::burst(const Access& access, std::uint64_t size, std::vector<double>& samples) {
+// Requests in a row, because the machine is in one state meanwhile.
+Result<Burst> Measurer::burst(const Access& access, std::uint64_t size) {
   SLUICE_CHECK(stream_.prepare(access));
   double spent = 0;
-  for (std::size_t i = 0; i < longest_lead_in && spent < lead_in_seconds; ++i) {
+  // What writes leave in a device's own cache goes to the medium before the next read: a seek each, if
+  // random.
+  const bool cached = access.write && access.mode == Mode::direct;
+  const std::size_t longest =
+      cached ? std::clamp(static_cast<std::size_t>(burst_seconds / stream_.drain_seconds()),
+                          shortest_write_burst, longest_burst)
+             : longest_burst;
+  for (std::size_t i = 0; i < std::min(longest, longest_lead_in) && spent < lead_in_seconds; ++i) {
     SLUICE_TRY(const double seconds, stream_.request(access, size));
     if (seconds > short_request) {
       break;
     }
     spent += seconds;
   }
-  const bool counted = options_.repetitions != 0;
-  const std::size_t most =
-      counted ? std::min(longest_burst, options_.repetitions - std::min(options_.repetitions, samples.size()))
-              : longest_burst;
-  std::vector<double> times;
+  Burst out;
   spent = 0;
-  while (times.size() < most && spent < burst_seconds) {
+  while (out.size() < longest && spent < burst_seconds) {
     SLUICE_TRY(const double seconds, stream_.request(access, size));
-    times.push_back(seconds);
+    out.push_back(seconds);
     spent += seconds;
   }
-  if (!counted && times.size() >= least_for_mean) {
-    samples.push_back(summarize(times).mean);
-  } else {
-    samples.insert(samples.end(), times.begin(), times.end());
-  }
-  return {};
+  return out;
 }
 
 // The kernel reads ahead: single requests tell nothing, and neither do those before it has done so once.
-Status Measurer::read_run(const Access& access, std::uint64_t size, std::vector<double>& samples) {
+Result<double> Measurer::read_run(const Access& access, std::uint64_t size) {
   SLUICE_CHECK(stream_.prepare(access));
   const std::uint64_t longest = stream_.longest(access, size);
   const std::uint64_t window = stream_.ahead(access) / size;  // in requests
@@ -112,8 +110,7 @@ Status Measurer::read_run(const Access& access, std::uint64_t size, std::vector<
       ++count;
     }
   }
-  samples.push_back(count > 0 ? counted / static_cast<double>(count) : spent / static_cast<double>(longest));
-  return {};
+  return count > 0 ? counted / static_cast<double>(count) : spent / static_cast<double>(longest);
 }
 
 // What a flush costs however little there is to flush.
@@ -133,7 +130,7 @@ Result<double> Measurer::flush_alone(const Access& access) {
 }
 
 // Many writes and the flush that puts them down, without what the flush alone would have cost.
-Status Measurer::write_run(const Access& access, std::uint64_t size, std::vector<double>& samples) {
+Result<double> Measurer::write_run(const Access& access, std::uint64_t size) {
   SLUICE_TRY(const double flush, flush_alone(access));
   const std::uint64_t longest = stream_.longest(access, size);
   std::uint64_t& length = run_lengths_[{index_of(access), size}];
@@ -150,19 +147,19 @@ Status Measurer::write_run(const Access& access, std::uint64_t size, std::vector
     SLUICE_TRY(const double rest, stream_.finish(access));
     spent += rest;
     if (spent >= run_seconds_ + flush || length >= longest) {
-      samples.push_back((spent - std::min(flush, spent / 2)) / static_cast<double>(length));
-      return {};
+      return (spent - std::min(flush, spent / 2)) / static_cast<double>(length);
     }
     const double factor = std::clamp(1.5 * (run_seconds_ + flush) / spent, 1.5, 8.0);
     length = std::min(longest, static_cast<std::uint64_t>(std::ceil(static_cast<double>(length) * factor)));
   }
 }
 
-Status Measurer::sample(const Access& access, std::uint64_t size, std::vector<double>& samples) {
+Result<Burst> Measurer::sample(const Access& access, std::uint64_t size) {
   if (access.mode != Mode::buffered) {
-    return burst(access, size, samples);
+    return burst(access, size);
   }
-  return access.write ? write_run(access, size, samples) : read_run(access, size, samples);
+  SLUICE_TRY(const double mean, access.write ? write_run(access, size) : read_run(access, size));
+  return Burst{mean};
 }
 
 // With what an earlier profile measured at that size.
@@ -170,13 +167,12 @@ std::optional<Measured> Measurer::point(const Access& access, std::uint64_t size
   const std::size_t index = index_of(access);
   std::optional<Measured> out;
   if (const auto row = samples_.find(size); row != samples_.end()) {
-    const std::vector<double>& samples = row->second[index];
-    const Summary summary = summarize(samples);
+    const Summary summary = summarize_bursts(row->second[index]);
     if (summary.kept > 0 && summary.mean > 0) {
       out = Measured{.size = size,
                      .seconds = summary.mean,
                      .half = std::isfinite(summary.error()) ? summary.half : summary.mean,
-                     .repetitions = samples.size(),
+                     .repetitions = summary.kept,
                      .outliers = summary.outliers};
     }
   }
@@ -190,16 +186,16 @@ std::optional<Measured> Measurer::point(const Access& access, std::uint64_t size
   return out;
 }
 
-bool Measurer::sure(const Access& access, std::uint64_t size, const std::vector<double>& samples) const {
+bool Measurer::sure(const Access& access, std::uint64_t size, const Bursts& bursts) const {
   if (options_.repetitions != 0) {
-    return samples.size() >= options_.repetitions;
+    return bursts.size() >= options_.repetitions;
   }
-  const std::size_t least = access.mode == Mode::buffered ? least_runs : least_samples;
-  if (samples.size() < least) {
+  const std::size_t least = access.mode == Mode::buffered ? least_runs : least_bursts;
+  if (bursts.size() < least) {
     return false;
   }
   const auto known = point(access, size);
-  return samples.size() >= most_samples || (known && known->half <= options_.bound * known->seconds);
+  return bursts.size() >= most_bursts || (known && known->half <= options_.bound * known->seconds);
 }
 
 bool Measurer::sure(std::uint64_t size) const {
@@ -208,19 +204,22 @@ bool Measurer::sure(std::uint64_t size) const {
                      [&](const Access& access) { return sure(access, size, samples[index_of(access)]); });
 }
 
-// All accesses in turn, so that whatever drifts drifts for all of them; each at least once where it must be.
+// All accesses in turn, so that whatever drifts drifts for all of them; each at least once where it must be,
+// and as often as was asked for, whatever the time.
 Status Measurer::measure_point(std::uint64_t size, double seconds, bool must) {
   options_.pause(print_size(size));
   Samples& samples = samples_[size];
   const double deadline = steady_seconds() + seconds;
+  const auto in_time = [&] { return options_.repetitions != 0 || steady_seconds() < deadline; };
   do {
     for (const Access& access : options_.accesses) {
-      std::vector<double>& row = samples[index_of(access)];
-      if ((row.empty() && must) || (!sure(access, size, row) && steady_seconds() < deadline)) {
-        SLUICE_CHECK(sample(access, size, row));
+      Bursts& row = samples[index_of(access)];
+      if ((row.empty() && must) || (!sure(access, size, row) && in_time())) {
+        SLUICE_TRY(Burst one, sample(access, size));
+        row.push_back(std::move(one));
       }
     }
-  } while (!sure(size) && steady_seconds() < deadline);
+  } while (!sure(size) && in_time());
   return {};
 }
 
@@ -243,7 +242,7 @@ void Measurer::fit_all() {
         points.push_back(*one);
       }
     }
-    out_.curves[index_of(access)] = fit(std::move(points), options_.boundaries);
+    out_[index_of(access)] = fit(std::move(points), options_.boundaries);
   }
 }
 
@@ -252,7 +251,7 @@ std::optional<std::uint64_t> Measurer::next_size() const {
   std::optional<std::uint64_t> out;
   double worst = options_.bound;
   for (const Access& access : options_.accesses) {
-    const Curve& curve = out_.curves[index_of(access)];
+    const Curve& curve = out_[index_of(access)];
     const double distance = doubt(curve).line;
     const auto wanted = most_wanted(curve, options_.candidates);
     if (wanted && distance > worst) {
@@ -261,7 +260,7 @@ std::optional<std::uint64_t> Measurer::next_size() const {
     }
   }
   for (const Access& access : options_.accesses) {
-    const Curve& curve = out_.curves[index_of(access)];
+    const Curve& curve = out_[index_of(access)];
     if (worst > options_.bound || doubt(curve).interval <= options_.bound) {
       continue;
     }
@@ -282,11 +281,12 @@ Result<MeasuredCurves> Measurer::run() {
   if (order.size() > 2) {
     std::rotate(order.begin() + 1, order.end() - 1, order.end());
   }
-  for (std::size_t i = 0; i < order.size() && (i < 2 || left() > 0); ++i) {
+  const bool counted = options_.repetitions != 0;
+  for (std::size_t i = 0; i < order.size() && (i < 2 || counted || left() > 0); ++i) {
     SLUICE_CHECK(
         measure_point(order[i], std::max(left(), 0.0) / static_cast<double>(order.size() - i + 1), i < 2));
   }
-  for (std::size_t i = 0; i < most_further && left() > 0 && options_.repetitions == 0; ++i) {
+  for (std::size_t i = 0; i < most_further && left() > 0 && !counted; ++i) {
     fit_all();
     const auto size = next_size();
     if (!size) {
@@ -295,11 +295,6 @@ Result<MeasuredCurves> Measurer::run() {
     SLUICE_CHECK(measure_point(*size, std::min(left(), options_.seconds / 8), false));
   }
   fit_all();
-  out_.sure = true;
-  for (const Access& access : options_.accesses) {
-    const Doubt left_over = doubt(out_.curves[index_of(access)]);
-    out_.sure = out_.sure && left_over.interval <= options_.bound && left_over.line <= options_.bound;
-  }
   return std::move(out_);
 }
 

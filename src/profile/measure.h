@@ -19,16 +19,14 @@ struct MeasureOptions {
   std::vector<std::uint64_t> candidates;        // and those among which the further ones are
   std::span<const std::uint64_t> boundaries;    // sizes at which lines may meet
   std::span<const Curve> earlier;               // by index_of(): what a profile before this one measured
-  std::size_t repetitions = 0;                  // so many of each, or 0: until the mean is sure
+  std::size_t repetitions = 0;                  // so many bursts of each, or 0: until the mean is sure
   double bound = 0.10;                          // sure means that the 90 % interval is this narrow, relative
   double seconds = 10;                          // all in all
   std::function<void(std::string_view)> pause;  // called before each size with what comes next
 };
 
-struct MeasuredCurves {
-  std::array<Curve, access_count> curves;  // by index_of(); empty where it was not asked for
-  bool sure = false;                       // nine of ten points within the bound, and their lines too
-};
+// By index_of(); empty where it was not asked for.
+using MeasuredCurves = std::array<Curve, access_count>;
 
 Result<MeasuredCurves> measure_curves(Stream& stream, const MeasureOptions& options);
 

@@ -210,7 +210,7 @@ Result<std::vector<Wait>> time_metadata(const Bench& bench, double bound, double
                    .one = {.size = 0,
                            .seconds = summary.mean,
                            .half = std::isfinite(summary.error()) ? summary.half : summary.mean,
-                           .repetitions = samples[i].size(),
+                           .repetitions = summary.kept,
                            .outliers = summary.outliers}});
   }
   return out;

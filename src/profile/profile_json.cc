@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kept_version = 2;
+constexpr int kept_version = 3;
 
 const char* operation(bool write) {
   return write ? "write" : "read";
@@ -173,8 +173,7 @@ Result<Curve> curve_from(const Json& rows, const std::vector<std::uint64_t>& bou
   std::vector<Measured> points;
   for (const Json& row : rows) {
     const Measured point = point_from(row);
-    if (point.size == 0 || point.outliers > point.repetitions ||
-        (!points.empty() && point.size <= points.back().size)) {
+    if (point.size == 0 || (!points.empty() && point.size <= points.back().size)) {
       return fail("a kept profile has points that cannot be");
     }
     points.push_back(point);

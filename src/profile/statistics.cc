@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
-#include <vector>
 
 #include "base/median.h"
 
@@ -14,6 +14,32 @@ namespace {
 constexpr double outlier_distance = 10;
 constexpr std::size_t least_to_judge = 5;
 constexpr double most_outliers = 0.05;  // of the values
+
+// The values that count.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] bool holds(double value) const { return low <= value && value <= high; }
+};
+
+Range without_outliers(std::span<const double> values) {
+  if (values.size() < least_to_judge) {
+    return {};
+  }
+  const double centre = median(values);
+  std::vector<double> distances;
+  distances.reserve(values.size());
+  for (const double value : values) {
+    distances.push_back(std::abs(value - centre));
+  }
+  const double limit = outlier_distance * std::max(median(distances), centre * 1e-3);
+  const Range out{.low = centre - limit, .high = centre + limit};
+  const auto outside =
+      std::count_if(values.begin(), values.end(), [&](double value) { return !out.holds(value); });
+  const auto most = std::max(1.0, most_outliers * static_cast<double>(values.size()));
+  return static_cast<double>(outside) > most ? Range{} : out;
+}
 
 }  // namespace
 
@@ -35,20 +61,10 @@ double student_90(std::size_t degrees) {
 }
 
 Summary summarize(std::span<const double> values) {
-  std::vector<double> kept(values.begin(), values.end());
-  if (values.size() >= least_to_judge) {
-    const double centre = median(values);
-    std::vector<double> distances;
-    for (const double value : values) {
-      distances.push_back(std::abs(value - centre));
-    }
-    const double limit = outlier_distance * std::max(median(distances), centre * 1e-3);
-    std::erase_if(kept, [&](double value) { return std::abs(value - centre) > limit; });
-    const auto most = std::max(1.0, most_outliers * static_cast<double>(values.size()));
-    if (static_cast<double>(values.size() - kept.size()) > most) {
-      kept.assign(values.begin(), values.end());
-    }
-  }
+  const Range range = without_outliers(values);
+  std::vector<double> kept;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(kept),
+               [&](double value) { return range.holds(value); });
   Summary out{.mean = 0, .half = 0, .kept = kept.size(), .outliers = values.size() - kept.size()};
   for (const double value : kept) {
     out.mean += value / static_cast<double>(kept.size());
@@ -61,6 +77,47 @@ Summary summarize(std::span<const double> values) {
     const auto n = static_cast<double>(kept.size());
     out.half = student_90(kept.size() - 1) * std::sqrt(squares / (n - 1) / n);
   }
+  return out;
+}
+
+Summary summarize_bursts(std::span<const Burst> bursts) {
+  std::vector<double> all;
+  for (const Burst& burst : bursts) {
+    all.insert(all.end(), burst.begin(), burst.end());
+  }
+  const Range range = without_outliers(all);
+  struct Sum {
+    double seconds = 0;
+    double count = 0;
+  };
+  std::vector<Sum> sums;
+  Sum total;
+  for (const Burst& burst : bursts) {
+    Sum sum;
+    for (const double value : burst) {
+      sum.seconds += range.holds(value) ? value : 0;
+      sum.count += range.holds(value) ? 1 : 0;
+    }
+    total.seconds += sum.seconds;
+    total.count += sum.count;
+    if (sum.count > 0) {
+      sums.push_back(sum);
+    }
+  }
+  Summary out{.mean = total.count > 0 ? total.seconds / total.count : 0,
+              .half = 0,
+              .kept = sums.size(),
+              .outliers = all.size() - static_cast<std::size_t>(total.count)};
+  if (sums.size() < 2) {
+    return out;
+  }
+  double squares = 0;
+  for (const Sum& sum : sums) {
+    const double off = sum.seconds - sum.count * out.mean;
+    squares += off * off;
+  }
+  const auto n = static_cast<double>(sums.size());
+  out.half = student_90(sums.size() - 1) * std::sqrt(squares * n / (n - 1)) / total.count;
   return out;
 }
 

@@ -14,9 +14,10 @@ bool appends(const Access& access) {
 Status Stream::prepare(const Access& access) {
   if (access.mode == Mode::direct) {
     // What lies in a device's own cache goes to the medium in idle moments, and would disturb the reads.
-    if (!access.write && wrote_) {
-      SLUICE_TRY([[maybe_unused]] const double seconds, file_.sync(true));
-      wrote_ = false;
+    if (!access.write && wrote_ > 0) {
+      SLUICE_TRY(const double seconds, file_.sync(true));
+      drain_ = seconds / static_cast<double>(wrote_);
+      wrote_ = 0;
     }
     if (!access.random) {
       // The requests before have moved a disk's head away; a small one that does not count brings it back.
@@ -52,7 +53,7 @@ std::uint64_t Stream::next_offset(const Access& access, std::uint64_t length, st
 Result<double> Stream::request(const Access& access, std::uint64_t length, std::uint64_t gap) {
   counted_.requests += 1;
   (access.write ? counted_.written : counted_.read) += length;
-  wrote_ = wrote_ || (access.write && access.mode == Mode::direct);
+  wrote_ += access.write && access.mode == Mode::direct ? 1 : 0;
   double seconds = 0;
   if (appends(access)) {
     if (fresh_.size() + length > most_ || !fresh_.has_room(length)) {

@@ -29,15 +29,15 @@ class Stream {
          Counted& counted)
       : file_(file), fresh_(fresh), most_(most), position_(begin), random_(seed), counted_(counted) {}
 
-  // Only the first so many bytes of the file, from now on.
-  void limit(std::uint64_t size) { limit_ = size; }
-
   // Brings device and page cache to where a sequence of such requests begins.
   Status prepare(const Access& access);
   // One request; its seconds, with its own flush where it is synced. A gap is left after sequential ones.
   Result<double> request(const Access& access, std::uint64_t size, std::uint64_t gap = 0);
   // What a sequence still owes: the flush at the end of buffered writes.
   Result<double> finish(const Access& access);
+
+  // What a write past the page cache still costs after it was answered, in the mean.
+  [[nodiscard]] double drain_seconds() const { return drain_; }
 
   // Bytes that the kernel reads of its own accord before they are asked for.
   [[nodiscard]] std::uint64_t ahead(const Access& access) const {
@@ -47,15 +47,15 @@ class Stream {
   [[nodiscard]] std::uint64_t longest(const Access& access, std::uint64_t size) const;
 
  private:
-  [[nodiscard]] std::uint64_t size() const { return limit_ != 0 ? limit_ : file_.size(); }
+  [[nodiscard]] std::uint64_t size() const { return file_.size(); }
   std::uint64_t next_offset(const Access& access, std::uint64_t length, std::uint64_t gap);
 
   WorkFile& file_;
   WorkFile& fresh_;
   std::uint64_t most_;
-  std::uint64_t limit_ = 0;
   std::uint64_t position_;
-  bool wrote_ = false;  // past the page cache, and not flushed since
+  std::uint64_t wrote_ = 0;  // requests past the page cache, since the last flush
+  double drain_ = 0.001;
   std::mt19937_64 random_;
   Counted& counted_;
 };

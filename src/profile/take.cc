@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <ctime>
@@ -118,18 +119,22 @@ class Taker {
   Status find_room();
   Status fill(WorkFile& file, std::uint64_t size);
   Status take_curves(WorkFile& file, Stream& stream);
-  Status take_direct(WorkFile& file, Stream& stream, std::uint64_t size, double seconds, bool last);
+  Status take_direct(WorkFile& file, Stream& stream, double seconds);
+  [[nodiscard]] std::span<const Curve> earlier_curves(std::uint64_t file) const;
+  void choose_files();
+  void put_together();
   Status take_modes(Stream& stream, double seconds);
   Status take_sawtooth(const Bench& bench, double seconds);
   Status take_depths(const Bench& bench, double seconds);
-  [[nodiscard]] std::vector<std::uint64_t> candidates(const WorkFile& file, std::uint64_t size) const;
+  [[nodiscard]] std::vector<std::uint64_t> candidates(const WorkFile& file) const;
   // Bytes that can be written at once in so many seconds, as far as the file's own writing told.
   [[nodiscard]] std::uint64_t in_time(double seconds) const {
     return rate_ <= 0 || options_.repetitions != 0
                ? UINT64_MAX
                : static_cast<std::uint64_t>(std::min(1e18, rate_ * seconds));
   }
-  [[nodiscard]] double left() const { return std::max(0.0, start_ + options_.seconds - steady_seconds()); }
+  [[nodiscard]] double all() const { return options_.seconds + extra_; }
+  [[nodiscard]] double left() const { return std::max(0.0, start_ + all() - steady_seconds()); }
   void show(std::string_view what);
   void beat(const std::stop_token& stop);
   void wait_until_quiet();
@@ -142,13 +147,16 @@ class Taker {
   std::uint64_t room_ = 0;
   std::uint64_t keep_ = 0;
   std::uint64_t spare_ = 0;
+  std::vector<std::uint64_t> files_;  // sizes that must be reached; none = one, as large as the time allows
+  bool only_curves_ = false;
   std::mt19937_64 random_{options_.seed};
   std::vector<std::uint64_t> boundaries_;
   Counted counted_;
   std::uint64_t asked_ = 0;
   std::uint64_t reached_ = 0;
-  double rate_ = 0;  // bytes a second
-  bool sure_ = true;
+  double rate_ = 0;                   // bytes a second
+  std::atomic<double> extra_ = 0;     // seconds beyond the time that was asked for
+  std::vector<FileCurves> measured_;  // by the size of the file
   Profile out_;
   std::mutex mutex_;  // of what_ and progress_
   std::string what_;
@@ -158,7 +166,7 @@ class Taker {
 void Taker::show(std::string_view what) {
   const std::lock_guard lock(mutex_);
   what_ = what;
-  progress_(std::min(1.0, (steady_seconds() - start_) / options_.seconds), what_);
+  progress_(std::min(1.0, (steady_seconds() - start_) / all()), what_);
 }
 
 // Says that it goes on as long as requests are answered, also where one step takes long.
@@ -173,7 +181,7 @@ void Taker::beat(const std::stop_token& stop) {
     if (now != seen) {
       seen = now;
       const std::lock_guard lock(mutex_);
-      progress_(std::min(1.0, (steady_seconds() - start_) / options_.seconds), what_);
+      progress_(std::min(1.0, (steady_seconds() - start_) / all()), what_);
     }
   }
 }
@@ -199,7 +207,8 @@ Status Taker::find_room() {
   const std::uint64_t keep = place_.capacity.value_or(free) / 10;
   keep_ = keep;
   room_ = free > keep ? free - keep : 0;
-  const std::uint64_t wanted = options_.files.empty() ? 0 : options_.files.back();
+  choose_files();
+  const std::uint64_t wanted = files_.empty() ? 0 : files_.back();
   if (wanted > room_) {
     return fail(fmt::format("a file of {} does not fit into {}", print_size(wanted), quote(place_.path)),
                 fmt::format("{} is free, of which {} must stay so", human_size(free), human_size(keep)));
@@ -211,6 +220,27 @@ Status Taker::find_room() {
   return {};
 }
 
+// What is known was measured with files of these sizes, and only the same add to it.
+void Taker::choose_files() {
+  files_ = options_.files;
+  const auto& earlier = options_.earlier;
+  if (files_.empty() && earlier && earlier->file <= room_) {
+    for (const FileCurves& one : earlier->files) {
+      files_.push_back(one.file);
+    }
+    files_.push_back(earlier->file);
+  }
+  only_curves_ = !options_.modes && !options_.depth && !options_.streams && !options_.strides &&
+                 !options_.sawtooth && !options_.metadata;
+  const bool smaller = earlier && (files_.empty() ? earlier->file > room_ : files_.back() < earlier->file);
+  if (smaller && !only_curves_) {
+    only_curves_ = true;
+    out_.notes.push_back(fmt::format(
+        "only curves were measured: the rest is known with a file of {}, and this one was smaller",
+        print_size(earlier->file)));
+  }
+}
+
 // The largest requests need a file of twice their size; a slow place gets a smaller file, so that the time is
 // not spent on writing it.
 Status Taker::fill(WorkFile& file, std::uint64_t size) {
@@ -219,11 +249,15 @@ Status Taker::fill(WorkFile& file, std::uint64_t size) {
   const std::uint64_t before = file.size();
   SLUICE_CHECK(file.grow(size, [&] {
     show("writing its file");
-    return !options_.files.empty() || steady_seconds() < deadline;
+    return !files_.empty() || steady_seconds() < deadline;
   }));
+  // What lies in a device's own cache would be written while the first reads wait.
+  SLUICE_TRY([[maybe_unused]] const double flush, file.sync());
   counted_.written += file.size() - before;
   rate_ =
       file.size() > before ? static_cast<double>(file.size() - before) / (steady_seconds() - begin) : rate_;
+  // A file whose size is given is written whole, and what that takes beyond its share comes on top.
+  extra_ = extra_ + (files_.empty() ? 0 : std::max(0.0, steady_seconds() - std::max(begin, deadline)));
   if (file.size() < 4 * file.alignment()) {
     return fail("there is no room, or no time, for a file to measure with",
                 "free some space, or give it more --time");
@@ -231,7 +265,24 @@ Status Taker::fill(WorkFile& file, std::uint64_t size) {
   return {};
 }
 
-std::vector<std::uint64_t> Taker::candidates(const WorkFile& file, std::uint64_t size) const {
+// By index_of(), as far as it was measured with a file of that size.
+std::span<const Curve> Taker::earlier_curves(std::uint64_t file) const {
+  if (!options_.earlier) {
+    return {};
+  }
+  if (options_.earlier->file == file) {
+    return options_.earlier->curves;
+  }
+  for (const FileCurves& one : options_.earlier->files) {
+    if (one.file == file) {
+      return one.curves;
+    }
+  }
+  return {};
+}
+
+std::vector<std::uint64_t> Taker::candidates(const WorkFile& file) const {
+  const std::uint64_t size = file.size();
   std::vector<std::uint64_t> out = all_sizes(options_.grid);
   const std::uint64_t largest = std::min(size / 2, in_time(longest_request * options_.seconds));
   const auto unfit = [&](std::uint64_t one) { return one % file.alignment() != 0 || one > largest; };
@@ -244,12 +295,12 @@ std::vector<std::uint64_t> Taker::candidates(const WorkFile& file, std::uint64_t
   return out;
 }
 
-Status Taker::take_direct(WorkFile& file, Stream& stream, std::uint64_t size, double seconds, bool last) {
+Status Taker::take_direct(WorkFile& file, Stream& stream, double seconds) {
   MeasureOptions options{.accesses = std::span(accesses).first(direct_count),
                          .first = {},
-                         .candidates = candidates(file, size),
+                         .candidates = candidates(file),
                          .boundaries = boundaries_,
-                         .earlier = {},
+                         .earlier = earlier_curves(file.size()),
                          .repetitions = options_.repetitions,
                          .bound = options_.bound,
                          .seconds = seconds,
@@ -260,7 +311,7 @@ Status Taker::take_direct(WorkFile& file, Stream& stream, std::uint64_t size, do
   if (options.candidates.empty()) {
     return bad_input(
         fmt::format("none of the sizes can be measured: this place takes multiples of {} up to {}",
-                    print_size(file.alignment()), print_size(size / 2)),
+                    print_size(file.alignment()), print_size(file.size() / 2)),
         "choose other --sizes, or more --time");
   }
   const auto measurable = [&](std::uint64_t one) {
@@ -272,9 +323,8 @@ Status Taker::take_direct(WorkFile& file, Stream& stream, std::uint64_t size, do
       first.push_back(one);
     }
   }
-  if (last && options_.earlier) {
-    options.earlier = options_.earlier->curves;
-    for (const Measured& point : options.earlier[0].points) {
+  if (!options.earlier.empty()) {
+    for (const Measured& point : options.earlier.front().points) {
       first.push_back(point.size);
     }
   }
@@ -284,49 +334,66 @@ Status Taker::take_direct(WorkFile& file, Stream& stream, std::uint64_t size, do
   std::sort(first.begin(), first.end());
   first.erase(std::unique(first.begin(), first.end()), first.end());
   options.first = std::move(first);
-  stream.limit(size);
-  SLUICE_TRY(MeasuredCurves measured, measure_curves(stream, options));
-  stream.limit(0);
-  sure_ = sure_ && measured.sure;
-  if (last) {
-    std::move(measured.curves.begin(), measured.curves.begin() + direct_count, out_.curves.begin());
-    out_.largest = options.candidates.back();
-    if (out_.largest < options_.grid.back().high) {
-      sure_ = false;
-      out_.notes.push_back(
-          fmt::format("requests above {} were not measured: too large for the file or the time; their times "
-                      "follow from the smaller ones",
-                      print_size(out_.largest)));
-    }
-  } else {
-    std::erase_if(out_.files, [&](const FileCurves& one) { return one.file == size; });
-    FileCurves curves{.file = size, .curves = {}};
-    std::move(measured.curves.begin(), measured.curves.begin() + direct_count, curves.curves.begin());
-    out_.files.push_back(std::move(curves));
-  }
+  SLUICE_TRY(auto measured, measure_curves(stream, options));
+  FileCurves curves{.file = file.size(), .curves = {}};
+  std::move(measured.begin(), measured.begin() + direct_count, curves.curves.begin());
+  measured_.push_back(std::move(curves));
   return {};
+}
+
+// What was measured and what was known before: curves of each size of the file, those of the largest apart,
+// because forecasts use them.
+void Taker::put_together() {
+  if (options_.earlier) {
+    std::vector<FileCurves> known = options_.earlier->files;
+    known.push_back({.file = options_.earlier->file, .curves = {}});
+    std::copy_n(options_.earlier->curves.begin(), direct_count, known.back().curves.begin());
+    for (FileCurves& one : known) {
+      if (std::none_of(measured_.begin(), measured_.end(),
+                       [&](const FileCurves& other) { return other.file == one.file; })) {
+        measured_.push_back(std::move(one));
+      }
+    }
+  }
+  std::sort(measured_.begin(), measured_.end(),
+            [](const FileCurves& a, const FileCurves& b) { return a.file < b.file; });
+  out_.file = measured_.back().file;
+  std::move(measured_.back().curves.begin(), measured_.back().curves.end(), out_.curves.begin());
+  measured_.pop_back();
+  out_.files = std::move(measured_);
+  const std::span direct(out_.curves.begin(), direct_count);
+  out_.largest = direct.front().points.back().size;
+  out_.sure = std::all_of(direct.begin(), direct.end(), [&](const Curve& curve) {
+    const Doubt left_over = doubt(curve);
+    return left_over.interval <= options_.bound && left_over.line <= options_.bound;
+  });
+  if (out_.largest < options_.grid.back().high) {
+    out_.sure = false;
+    out_.notes.push_back(
+        fmt::format("requests above {} were not measured: too large for the file or the time; their times "
+                    "follow from the smaller ones",
+                    print_size(out_.largest)));
+  }
 }
 
 // The direct ones, for each size of the file.
 Status Taker::take_curves(WorkFile& file, Stream& stream) {
-  std::vector<std::uint64_t> sizes = options_.files;
+  std::vector<std::uint64_t> sizes = files_;
   if (sizes.empty()) {
     const std::uint64_t wanted = std::max(default_file, 4 * options_.grid.back().high);
     const bool copies = std::find(copying.begin(), copying.end(), place_.filesystem) != copying.end();
     const double share = copies ? copying_share : file_share;
     sizes.push_back(std::min(wanted, static_cast<std::uint64_t>(static_cast<double>(room_) * share)));
   }
-  const double until = 0.5 * options_.seconds;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     SLUICE_CHECK(fill(file, sizes[i]));
     const std::uint64_t asked = counted_.read;
     const std::uint64_t reached = bytes_read(stats_);
+    const double until = 0.5 * options_.seconds + extra_;
     const double seconds = (until - (steady_seconds() - start_)) / static_cast<double>(sizes.size() - i);
-    const bool alone = !options_.modes && !options_.depth && !options_.streams && !options_.strides &&
-                       !options_.sawtooth && !options_.metadata;
-    SLUICE_CHECK(take_direct(file, stream, file.size(),
-                             alone ? left() / static_cast<double>(sizes.size() - i) : std::max(seconds, 0.1),
-                             i + 1 == sizes.size()));
+    SLUICE_CHECK(
+        take_direct(file, stream,
+                    only_curves_ ? left() / static_cast<double>(sizes.size() - i) : std::max(seconds, 0.1)));
     asked_ += counted_.read - asked;
     reached_ += bytes_read(stats_) - reached;
   }
@@ -354,7 +421,7 @@ Status Taker::take_modes(Stream& stream, double seconds) {
       options.first.push_back(size);
     }
   }
-  if (options_.earlier) {
+  if (options_.earlier && options_.earlier->file == out_.file) {
     options.earlier = options_.earlier->curves;
   }
   options.candidates = all_sizes(options_.grid);
@@ -363,9 +430,8 @@ Status Taker::take_modes(Stream& stream, double seconds) {
     out_.notes.emplace_back("no room for new files: buffered and synced access was not measured");
     return {};
   }
-  SLUICE_TRY(MeasuredCurves measured, measure_curves(stream, options));
-  std::move(measured.curves.begin() + direct_count, measured.curves.end(),
-            out_.curves.begin() + direct_count);
+  SLUICE_TRY(auto measured, measure_curves(stream, options));
+  std::move(measured.begin() + direct_count, measured.end(), out_.curves.begin() + direct_count);
   return {};
 }
 
@@ -390,7 +456,6 @@ Status Taker::take_depths(const Bench& bench, double seconds) {
 }
 
 Result<Profile> Taker::run() {
-  SLUICE_CHECK(find_room());
   for (const Interval& interval : options_.grid) {
     boundaries_.push_back(interval.high);
   }
@@ -398,6 +463,7 @@ Result<Profile> Taker::run() {
     out_ = *options_.earlier;
     out_.notes.clear();
   }
+  SLUICE_CHECK(find_room());
   out_.place = place_.name;
   out_.path = place_.path;
   out_.id = place_.id;
@@ -411,6 +477,7 @@ Result<Profile> Taker::run() {
   SLUICE_TRY(WorkFile fresh, WorkFile::create(folder));
   Stream first(file, fresh, 0, 0, options_.seed, counted_);
   SLUICE_CHECK(take_curves(file, first));
+  put_together();
   out_.cache = check_cache(file, place_, asked_, reached_, !stats_.empty());
   spare_ = std::min((room_ - std::min(room_, file.size())) / 2, most_spare);
 
@@ -448,7 +515,7 @@ Result<Profile> Taker::run() {
     weights += step.wanted ? step.weight : 0;
   }
   for (const Step& step : steps) {
-    if (!step.wanted) {
+    if (!step.wanted || only_curves_) {
       continue;
     }
     show(step.name);
@@ -466,8 +533,6 @@ Result<Profile> Taker::run() {
     return std::tuple(index_of(a.access), a.size, a.streams) <
            std::tuple(index_of(b.access), b.size, b.streams);
   });
-  out_.sure = sure_;
-  out_.file = file.size();
   out_.requests = counted_.requests;
   out_.seconds = steady_seconds() - start_;
   return std::move(out_);

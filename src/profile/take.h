@@ -11,7 +11,7 @@ namespace sluice {
 struct ProfileOptions {
   std::vector<Interval> grid;
   std::size_t points = 3;            // of each interval to begin with, both extremes among them
-  std::size_t repetitions = 0;       // so many of each, or 0: until the mean is sure
+  std::size_t repetitions = 0;       // so many bursts of each, or 0: until the mean is sure
   double bound = 0.10;               // sure means that the 90 % interval is this narrow, relative
   double seconds = 15;               // all in all
   std::vector<std::uint64_t> files;  // sizes of the file, rising; none = one, as large as the time allows

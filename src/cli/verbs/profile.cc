@@ -41,7 +41,9 @@ constexpr Option repetitions = {
     .type = OptionType::count,
     .argument = "N",
     .range = "2..100000",
-    .help = "requests of each kind and size, instead of as many as it takes to be sure"};
+    .help =
+        "bursts of requests of each kind and size, whatever the time, instead of as many as it takes to be "
+        "sure"};
 constexpr Option bound = {.name = "bound",
                           .type = OptionType::text,
                           .argument = "SHARE",
