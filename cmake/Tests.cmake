@@ -28,6 +28,30 @@ foreach(file IN LISTS tools)
   target_link_libraries(${name} PRIVATE sluice_report)
 endforeach()
 
+# What cases run that is written for them alone, tests/programs/<part>/<case>/NAME.c or NAME.cc: each is
+# programs/<part>/<case>/NAME in the build. Nothing of ours is linked, and warnings do not count: these programs do
+# what others do. A first line "// build: FLAG..." adds to how they are compiled.
+file(GLOB programs CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/tests/programs
+     ${CMAKE_SOURCE_DIR}/tests/programs/*/*/*.c ${CMAKE_SOURCE_DIR}/tests/programs/*/*/*.cc)
+foreach(file IN LISTS programs)
+  cmake_path(REMOVE_EXTENSION file LAST_ONLY OUTPUT_VARIABLE path)
+  cmake_path(GET path PARENT_PATH folder)
+  cmake_path(GET path FILENAME name)
+  string(MAKE_C_IDENTIFIER "program/${path}" target)
+  set(file ${CMAKE_SOURCE_DIR}/tests/programs/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(STRINGS ${file} flags LIMIT_COUNT 1)
+  if(NOT flags MATCHES "^// build: (.*)$")
+    set(CMAKE_MATCH_1 "")
+  endif()
+  separate_arguments(flags UNIX_COMMAND "-O0 -g0 -w -UNDEBUG ${CMAKE_MATCH_1}")
+  add_executable(${target} ${file})
+  target_compile_options(${target} PRIVATE ${flags})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
+                        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/programs/${folder})
+endforeach()
+
 # Every header compiles alone: a translation unit for each, with what its part may see. A fifth of the build,
 # so scripts/check does it and scripts/test does not.
 function(sluice_add_headers target part folder)

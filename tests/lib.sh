@@ -27,6 +27,11 @@ sanitizers() {
   sed -n 's/^SLUICE_SANITIZE:STRING=\(..*\)/-fsanitize=\1/p' "$SLUICE_BUILD/CMakeCache.txt"
 }
 
+# Programs of the case, which the build made of tests/programs/<part>/<case>/NAME.c or NAME.cc.
+take() { # name...
+  cp -- "${@/#/$SLUICE_TEST_PROGRAMS/}" .
+}
+
 # Skips where what is preloaded has a sanitizer in it, which other programs cannot take.
 need_preload() {
   [ -z "$(sanitizers)" ] || skip "the library to be preloaded has a sanitizer in it"

@@ -1,3 +1,4 @@
+// build: -O2
 /* Makes numbered small files, and tells after each how many were closed: in shared memory, which is there
  * when it is killed. Usage: maker FOLDER ACKNOWLEDGED SEED */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// build: -O1 -pthread
 // What a thread closes is in its file and in no other, also while others open and close theirs, each of which
 // looks at all open files, and run programs that inherit whatever is open at that moment.
 //

@@ -1,3 +1,4 @@
+// build: -O1 -pthread
 // Does random things with files and compares each result with a model of what POSIX says, in several threads
 // at once, with children that share files, and with another process that opens them by name.
 //

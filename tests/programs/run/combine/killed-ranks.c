@@ -1,3 +1,4 @@
+// build: -O2
 // ranks FILE ACK COUNT: three processes that write records to one file, and note in ACK, which is shared
 // memory, how many of them were written. Now and then one closes the file and opens it again, syncs it, or
 // all do so at once.

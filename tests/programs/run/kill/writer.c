@@ -1,3 +1,4 @@
+// build: -O2
 /* Writes numbered records to a file, and tells after each how many it was told are written: in shared memory,
  * which is there when it is killed. Usage: writer FILE ACKNOWLEDGED SEED [position|offset|stdio] */
 #include <fcntl.h>

@@ -1,0 +1,3 @@
+// build: -O1 -pthread
+#include "parity/parity.cc"
+#include "parity/around.cc"
