@@ -22,6 +22,10 @@ Error cannot_mount(const std::string& point) {
     advice = "/dev/fuse may not be opened: be root, or have its mode set to 0666 as most systems do";
   } else if (geteuid() != 0 && find_tool("fusermount3").empty()) {
     advice = "without root this needs fusermount3: install the package fuse3";
+  } else if (geteuid() != 0) {
+    advice =
+        "fusermount3 may not mount here: it must be set-uid root, and a container without privileges or "
+        "no_new_privs takes that away; be root";
   }
   return fail(fmt::format("cannot mount {}", quote(point)), advice);
 }
