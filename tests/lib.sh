@@ -14,6 +14,8 @@ skip() { # reason
   exit 77
 }
 
+. "$SLUICE_SOURCE/scripts/lab.sh"
+
 # Skips where a command that the case cannot do without is missing.
 need() { # command...
   local command

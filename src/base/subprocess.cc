@@ -86,9 +86,8 @@ int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
   return static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(left.count(), 0, 60'000));
 }
 
-}  // namespace
-
-std::string find_tool(std::string_view name) {
+// A name or an absolute path -> the path, or "".
+std::string find_program(std::string_view name) {
   if (name.starts_with('/')) {
     return sys().access(std::string(name).c_str(), X_OK) == 0 ? std::string(name) : std::string{};
   }
@@ -101,10 +100,16 @@ std::string find_tool(std::string_view name) {
   return {};
 }
 
-Subprocess Subprocess::start(const std::vector<std::string>& words, std::size_t limit, Errors errors) {
+}  // namespace
+
+std::string find_tool(ToolName tool) {
+  return find_program(tool.text());
+}
+
+Subprocess Subprocess::start(const Command& command, std::size_t limit, Errors errors) {
   Subprocess out;
   out.limit_ = limit;
-  const std::string path = words.empty() ? std::string{} : find_tool(words.front());
+  const std::string path = find_program(command.program());
   int ends[2];
   if (path.empty() || pipe2(ends, O_CLOEXEC) != 0) {
     return out;
@@ -113,7 +118,7 @@ Subprocess Subprocess::start(const std::vector<std::string>& words, std::size_t 
   const UniqueFd theirs(ends[1]);
   // Non-blocking at our end only; both ends have their own description.
   if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) {
-    out.pid_ = spawn(path, words, theirs.get(), errors);
+    out.pid_ = spawn(path, command.words(), theirs.get(), errors);
   }
   out.outcome_.found = out.pid_ > 0;
   return out;
@@ -214,23 +219,24 @@ std::vector<Outcome> Subprocess::finish(std::vector<Subprocess> all,
   return out;
 }
 
-Result<std::string> run_tool(const std::vector<std::string>& words, Duration limit) {
+Result<std::string> run_tool(const Command& command, Duration limit) {
   std::vector<Subprocess> one;
-  one.push_back(Subprocess::start(words, std::size_t{4} << 20, Errors::keep));
+  one.push_back(Subprocess::start(command, std::size_t{4} << 20, Errors::keep));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit.in_milliseconds());
   Outcome outcome = std::move(Subprocess::finish(std::move(one), deadline).front());
   if (!outcome.found) {
-    return fail(fmt::format("{} is not installed", words.front()));
+    return not_installed(command.program());
   }
+  const std::string line = join(command.words(), " ");
   if (!outcome.finished) {
-    return fail(fmt::format("{} did not end within {}", join(words, " "), print(limit)));
+    return fail(fmt::format("{} did not end within {}", line, print(limit)));
   }
   if (outcome.status != 0) {
     std::string_view said = trim(outcome.output);
     if (const std::size_t error = said.rfind("ERROR"); error != std::string_view::npos) {
       said = said.substr(0, said.find('\n', error));
     }
-    return fail(fmt::format("{} failed: {}", join(words, " "),
+    return fail(fmt::format("{} failed: {}", line,
                             said.empty() ? fmt::format("exit status {}", outcome.status)
                                          : escape(said.substr(said.rfind('\n') + 1))));
   }

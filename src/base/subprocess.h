@@ -1,8 +1,9 @@
 // Runs small tools of the system, several at once, and reads what they print.
 //
-// A tool gets no standard input, its standard error is thrown away unless asked for, LC_ALL is C, and it is
-// looked up only in the system's own folders, never in PATH. When time is up its process group is killed; a
-// tool that cannot even be killed (stuck in the kernel) is left behind, never waited for.
+// Which tools there are stands in base/tools.h. A tool gets no standard input, its standard error is thrown
+// away unless asked for, LC_ALL is C, and it is looked up only in the system's own folders, never in PATH.
+// When time is up its process group is killed; a tool that cannot even be killed (stuck in the kernel) is
+// left behind, never waited for.
 #pragma once
 
 #include <chrono>
@@ -15,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/sys.h"
+#include "base/tools.h"
 #include "base/units.h"
 
 namespace sluice {
@@ -31,9 +33,8 @@ enum class Errors { drop, keep };  // standard error: thrown away, or among the 
 
 class Subprocess {
  public:
-  // REQUIRES: words[0] is a name without '/', or an absolute path. A tool that does not exist is not an
-  // error: its outcome says so. May be called from any thread.
-  static Subprocess start(const std::vector<std::string>& words, std::size_t limit = std::size_t{4} << 20,
+  // A tool that does not exist is not an error: its outcome says so. May be called from any thread.
+  static Subprocess start(const Command& command, std::size_t limit = std::size_t{4} << 20,
                           Errors errors = Errors::drop);
 
   Subprocess(Subprocess&& other) noexcept;
@@ -60,9 +61,9 @@ class Subprocess {
 
 // Runs a tool that must succeed. What it prints, its errors included; when it is missing, fails or takes too
 // long, an error that says so and ends with the last line that it printed.
-Result<std::string> run_tool(const std::vector<std::string>& words, Duration limit = Duration(60, 0));
+Result<std::string> run_tool(const Command& command, Duration limit = Duration(60, 0));
 
 // The tool's full path, or "" when it is not installed.
-std::string find_tool(std::string_view name);
+std::string find_tool(ToolName tool);
 
 }  // namespace sluice

@@ -16,17 +16,17 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-std::vector<Outcome> run(const std::vector<std::vector<std::string>>& commands, milliseconds time,
+std::vector<Outcome> run(const std::vector<Command>& commands, milliseconds time,
                          std::size_t limit = 1 << 20) {
   std::vector<Subprocess> all;
-  for (const auto& words : commands) {
-    all.push_back(Subprocess::start(words, limit));
+  for (const Command& command : commands) {
+    all.push_back(Subprocess::start(command, limit));
   }
   return Subprocess::finish(std::move(all), steady_clock::now() + time);
 }
 
 TEST(Subprocess, GivesOutputAndStatus) {
-  const auto out = run({{"sh", "-c", "printf 'a b\\n'; exit 3"}}, milliseconds(5000));
+  const auto out = run({{"sh", {"-c", "printf 'a b\\n'; exit 3"}}}, milliseconds(5000));
   ASSERT_EQ(out.size(), 1U);
   EXPECT_TRUE(out[0].found);
   EXPECT_TRUE(out[0].finished);
@@ -35,7 +35,9 @@ TEST(Subprocess, GivesOutputAndStatus) {
 }
 
 TEST(Subprocess, MissingToolIsNotAnError) {
-  const auto out = run({{"no-such-tool-here"}, {"/no/such/tool"}, {}, {""}}, milliseconds(100));
+  const auto out =
+      run({Command::at("no-such-tool-here", {}), Command::at("/no/such/tool", {}), Command::at("", {})},
+          milliseconds(100));
   for (const Outcome& one : out) {
     EXPECT_FALSE(one.found);
     EXPECT_FALSE(one.finished);
@@ -43,13 +45,13 @@ TEST(Subprocess, MissingToolIsNotAnError) {
 }
 
 TEST(Subprocess, DoesNotLookIntoPath) {
-  EXPECT_EQ(find_tool("../../bin/sh").find("/usr/bin/../../bin/sh"), 0U);  // below the system's folders only
+  ASSERT_EQ(setenv("PATH", "/nowhere", 1), 0);
   EXPECT_EQ(find_tool("sh"), "/usr/bin/sh");
 }
 
 TEST(Subprocess, HasNoInputAndOnlyItsOwnEnvironment) {
   ASSERT_EQ(setenv("SLUICE_TEST_SECRET", "x", 1), 0);
-  const auto out = run({{"cat"}, {"env"}}, milliseconds(5000));
+  const auto out = run({Command::at("/bin/cat", {}), {"env", {}}}, milliseconds(5000));
   EXPECT_TRUE(out[0].finished);
   EXPECT_EQ(out[0].output, "");
   EXPECT_NE(out[1].output.find("LC_ALL=C\n"), std::string::npos);
@@ -63,7 +65,8 @@ TEST(Subprocess, RunsAtTheSameTime) {
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   const std::string pipe = folder + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const auto out = run({{"cat", pipe}, {"sh", "-c", "echo met > " + pipe}}, milliseconds(60000));
+  const auto out =
+      run({Command::at("/bin/cat", {pipe}), {"sh", {"-c", "echo met > " + pipe}}}, milliseconds(60000));
   EXPECT_TRUE(out[0].finished);
   EXPECT_TRUE(out[1].finished);
   EXPECT_EQ(out[0].output, "met\n");
@@ -81,7 +84,7 @@ TEST(Subprocess, KillsTheWholeGroupWhenTimeIsUp) {
   // A machine too slow to start a shell in that time gets more of it.
   std::vector<Outcome> out;
   for (int time = 500; time <= 32000 && (out.empty() || out[0].output.empty()); time *= 4) {
-    out = run({{"sh", "-c", "sleep 1000 & echo $!; wait"}}, milliseconds(time));
+    out = run({{"sh", {"-c", "sleep 1000 & echo $!; wait"}}}, milliseconds(time));
   }
   EXPECT_TRUE(out[0].found);
   EXPECT_FALSE(out[0].finished);
@@ -94,14 +97,14 @@ TEST(Subprocess, KillsTheWholeGroupWhenTimeIsUp) {
 }
 
 TEST(Subprocess, CapsTheOutput) {
-  const auto out = run({{"sh", "-c", "head -c 1000000 /dev/zero"}}, milliseconds(5000), 1000);
+  const auto out = run({{"sh", {"-c", "head -c 1000000 /dev/zero"}}}, milliseconds(5000), 1000);
   EXPECT_TRUE(out[0].finished);
   EXPECT_TRUE(out[0].truncated);
   EXPECT_EQ(out[0].output.size(), 1000U);
 }
 
 TEST(Subprocess, LeavesNoZombies) {
-  run({{"true"}, {"sleep", "5"}}, milliseconds(50));
+  run({Command::at("/bin/true", {}), Command::at("/bin/sleep", {"5"})}, milliseconds(50));
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
 }

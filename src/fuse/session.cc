@@ -21,7 +21,7 @@ Error cannot_mount(const std::string& point) {
   } else if (sys().access("/dev/fuse", R_OK | W_OK) != 0) {
     advice = "/dev/fuse may not be opened: be root, or have its mode set to 0666 as most systems do";
   } else if (geteuid() != 0 && find_tool("fusermount3").empty()) {
-    advice = "without root this needs fusermount3: install the package fuse3";
+    advice = "without root this needs fusermount3: " + install_advice("fusermount3");
   } else if (geteuid() != 0) {
     advice =
         "fusermount3 may not mount here: it must be set-uid root, and a container without privileges or "

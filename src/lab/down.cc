@@ -58,7 +58,7 @@ std::vector<std::string> mounts_of(const std::vector<std::string>& loops, const 
 // True when it is gone, false when it was only taken out of the tree, because somebody uses it or because it
 // does not answer.
 Result<bool> unmount(const std::string& point) {
-  if (run_tool({"umount", "--", point}, unmount_patience)) {
+  if (run_tool({"umount", {"--", point}}, unmount_patience)) {
     return true;
   }
   if (umount2(point.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0 && errno != EINVAL && errno != ENOENT) {
@@ -153,7 +153,7 @@ Result<Json> take_down(const std::string& lab, const std::string& only) {
   for (const std::string& loop : loops) {
     // The kernel remembers the members of a btrfs by name; the name will soon be another's.
     if (!find_tool("btrfs").empty()) {
-      [[maybe_unused]] const auto forgotten = run_tool({"btrfs", "device", "scan", "--forget", loop});
+      [[maybe_unused]] const auto forgotten = run_tool({"btrfs", {"device", "scan", "--forget", loop}});
     }
     note(detach_loop(loop, folder));
   }

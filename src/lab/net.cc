@@ -46,9 +46,9 @@ Status check_machine(const NetOptions& options) {
   if (geteuid() != 0) {
     return fail("only root can make network namespaces", "run the command as root");
   }
-  for (const char* tool : {"ip", "tc"}) {
+  for (const ToolName tool : {ToolName("ip"), ToolName("tc")}) {
     if (find_tool(tool).empty()) {
-      return fail(fmt::format("{} is not installed", tool), "install the package iproute2");
+      return not_installed(tool.text());
     }
   }
   for (const std::string& host : options.hosts) {

@@ -365,7 +365,7 @@ Status remove_device(const Member& member) {
   while (umount2(file.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
   }
   if (errno == EPERM) {
-    [[maybe_unused]] const auto done = run_tool({"fusermount3", "-u", "-z", "--", file});
+    [[maybe_unused]] const auto done = run_tool({"fusermount3", {"-u", "-z", "--", file}});
   }
   if (const auto backing = read_file(member.file("backing"), 65536)) {
     sys().unlink(backing->c_str());

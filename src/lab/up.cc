@@ -95,12 +95,7 @@ const std::array table = std::to_array<Row>({
 constexpr double least_ext4 = 16 * mega;
 constexpr double least_btrfs = 192 * mega;
 
-struct Tool {
-  std::string_view name;
-  std::string_view package;
-};
-constexpr std::array tools =
-    std::to_array<Tool>({{"mkfs.ext4", "e2fsprogs"}, {"mkfs.btrfs", "btrfs-progs"}, {"umount", "mount"}});
+constexpr std::array<ToolName, 3> tools = {"mkfs.ext4", "mkfs.btrfs", "umount"};
 
 class Builder {
  public:
@@ -211,16 +206,18 @@ Status Builder::make_filesystem(Place& place) {
   }
   // Made at full speed; the model comes when the place is ready.
   if (pair) {
-    SLUICE_TRY(const auto said, run_tool({"mkfs.btrfs", "-q", "-f", "-K", "-d", "raid1", "-m", "raid1",
-                                          loops[0].path, loops[1].path}));
+    SLUICE_TRY(const auto said,
+               run_tool({"mkfs.btrfs",
+                         {"-q", "-f", "-K", "-d", "raid1", "-m", "raid1", loops[0].path, loops[1].path}}));
     SLUICE_CHECK(mount_at(loops[0].path, place.path, "btrfs", MS_NODEV | MS_NOSUID,
                           fmt::format("device={},device={}", loops[0].path, loops[1].path)));
   } else {
     const std::string journal =
         fmt::format("size={}", static_cast<double>(place.capacity) < 256 * mega ? 4 : 64);
     SLUICE_TRY(const auto said,
-               run_tool({"mkfs.ext4", "-q", "-F", "-m", "0", "-E",
-                         "nodiscard,lazy_itable_init=1,lazy_journal_init=1", "-J", journal, loops[0].path}));
+               run_tool({"mkfs.ext4",
+                         {"-q", "-F", "-m", "0", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1",
+                          "-J", journal, loops[0].path}}));
     // Without noinit_itable the kernel would go on writing in the background for hours.
     SLUICE_CHECK(mount_at(loops[0].path, place.path, "ext4", MS_NODEV | MS_NOSUID, "noinit_itable"));
   }
@@ -346,10 +343,9 @@ Result<Json> bring_up(const std::string& lab, UniqueFd& lock, const UpOptions& o
     return fail("the places of a lab are mounts, and mounts need root",
                 "without root, `sluice lab device` serves a file that can be read and written");
   }
-  for (const Tool& tool : tools) {
-    if (find_tool(tool.name).empty()) {
-      return fail(fmt::format("{} is not installed", tool.name),
-                  fmt::format("install the package {}", tool.package));
+  for (const ToolName tool : tools) {
+    if (find_tool(tool).empty()) {
+      return not_installed(tool.text());
     }
   }
   for (const Row& row : table) {

@@ -35,17 +35,19 @@ Status be_silent() {
 
 Status lay_cable(const std::string& ours, const NetHost& host, const NetLink& link) {
   const Mac& mac = host.mac;
-  SLUICE_CHECK(run_tool({"ip", "link", "add", ours, "type", "veth", "peer", "name", "eth0", "address",
-                         fmt::format("{:02x}", fmt::join(mac, ":")), "netns", host.name}));
-  SLUICE_CHECK(run_tool({"ip", "link", "set", ours, "up"}));
-  SLUICE_CHECK(run_tool({"ip", "-n", host.name, "address", "add", host.address + "/24", "dev", "eth0"}));
+  SLUICE_CHECK(run_tool({"ip",
+                         {"link", "add", ours, "type", "veth", "peer", "name", "eth0", "address",
+                          fmt::format("{:02x}", fmt::join(mac, ":")), "netns", host.name}}));
+  SLUICE_CHECK(run_tool({"ip", {"link", "set", ours, "up"}}));
+  SLUICE_CHECK(run_tool({"ip", {"-n", host.name, "address", "add", host.address + "/24", "dev", "eth0"}}));
   if (link.rate) {
     const RateShape shape = shape_of(*link.rate, link.rtt);
-    SLUICE_CHECK(run_tool({"tc", "-n", host.name, "qdisc", "add", "dev", "eth0", "root", "tbf", "rate",
-                           fmt::format("{}bit", *link.rate), "burst", fmt::format("{}", shape.burst), "limit",
-                           fmt::format("{}", shape.queue)}));
+    SLUICE_CHECK(run_tool({"tc",
+                           {"-n", host.name, "qdisc", "add", "dev", "eth0", "root", "tbf", "rate",
+                            fmt::format("{}bit", *link.rate), "burst", fmt::format("{}", shape.burst),
+                            "limit", fmt::format("{}", shape.queue)}}));
   }
-  SLUICE_CHECK(run_tool({"ip", "-n", host.name, "link", "set", "eth0", "up"}));
+  SLUICE_CHECK(run_tool({"ip", {"-n", host.name, "link", "set", "eth0", "up"}}));
   return {};
 }
 

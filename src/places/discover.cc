@@ -146,12 +146,12 @@ class Discoverer {
     std::optional<std::size_t> zpool;
     std::vector<std::vector<std::size_t>> tools(candidates_.size());
     if (has_logical_volumes(machine_)) {
-      lvs = box.add(lvs_words());
+      lvs = box.add(lvs_command());
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Mount& mount = *candidates_[i].mount;
       if (mount.type == "zfs") {
-        zpool = box.add(zpool_words());
+        zpool = box.add(zpool_command());
       }
       for (const Tool& tool : is_network(mount) ? network_tools(mount) : std::vector<Tool>{}) {
         tools[i].push_back(box.add(tool));

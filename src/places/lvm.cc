@@ -14,10 +14,10 @@ std::string text_of(const nlohmann::json& row, const char* key) {
 
 }  // namespace
 
-std::vector<std::string> lvs_words() {
-  return {"lvs",        "-a",      "--reportformat",
-          "json",       "--units", "b",
-          "--nosuffix", "-o",      "lv_dm_path,segtype,stripes,stripe_size"};
+Command lvs_command() {
+  return {"lvs",
+          {"-a", "--reportformat", "json", "--units", "b", "--nosuffix", "-o",
+           "lv_dm_path,segtype,stripes,stripe_size"}};
 }
 
 LvmVolumes parse_lvs(std::string_view json) {

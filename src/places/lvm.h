@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/tools.h"
+
 namespace sluice {
 
 struct LvmVolume {
@@ -20,7 +22,7 @@ struct LvmVolume {
 using LvmVolumes = std::map<std::string, LvmVolume, std::less<>>;
 
 // What to run for it.
-std::vector<std::string> lvs_words();
+Command lvs_command();
 // Nothing when the text is not what lvs prints.
 LvmVolumes parse_lvs(std::string_view json);
 

@@ -93,7 +93,7 @@ class RecordedMachine final : public Machine {
       }
     }
     for (const Tool& tool : tools) {
-      std::string name = join(tool, "_");
+      std::string name = join(tool.words(), "_");
       std::replace(name.begin(), name.end(), '/', '%');
       Outcome outcome;
       if (Result<std::string> text = read_file(folder_ + "/tools/" + name)) {

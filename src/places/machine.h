@@ -56,7 +56,7 @@ struct Answer {
   std::optional<Quota> quota = {};  // the one with the least left
 };
 
-using Tool = std::vector<std::string>;  // words
+using Tool = Command;
 
 // Called now and then while waiting, with what is being waited for.
 using Waiting = std::function<void(std::string_view)>;

@@ -61,12 +61,12 @@ std::string_view text_of(const std::vector<const Outcome*>& outcomes, std::size_
 std::vector<Tool> network_tools(const Mount& mount) {
   switch (family_of(mount.type)) {
     case Family::lustre:
-      return {{"lfs", "df", mount.point}, {"lfs", "getstripe", "-d", mount.point}};
+      return {{"lfs", {"df", mount.point}}, {"lfs", {"getstripe", "-d", mount.point}}};
     case Family::ceph:
-      return {{"ceph", "osd", "dump", "-f", "json"}, {"ceph", "fs", "dump", "-f", "json"}};
+      return {{"ceph", {"osd", "dump", "-f", "json"}}, {"ceph", {"fs", "dump", "-f", "json"}}};
     case Family::beegfs:
-      return {{"beegfs-ctl", "--listtargets", "--nodetype=storage", "--mount=" + mount.point},
-              {"beegfs-ctl", "--getentryinfo", mount.point}};
+      return {{"beegfs-ctl", {"--listtargets", "--nodetype=storage", "--mount=" + mount.point}},
+              {"beegfs-ctl", {"--getentryinfo", mount.point}}};
     case Family::gluster: {
       const std::size_t colon = mount.source.rfind(":/");
       const std::size_t colon2 = colon == std::string::npos ? mount.source.rfind(':') : colon;
@@ -80,12 +80,13 @@ std::vector<Tool> network_tools(const Mount& mount) {
       if (!harmless(volume)) {
         return {};
       }
-      return {{"gluster", "--mode=script", "--remote-host=" + mount.source.substr(0, colon2), "volume",
-               "info", volume}};
+      return {
+          {"gluster",
+           {"--mode=script", "--remote-host=" + mount.source.substr(0, colon2), "volume", "info", volume}}};
     }
     case Family::gpfs: {
       const std::string name = mount.source.substr(mount.source.rfind('/') + 1);
-      return harmless(name) ? std::vector<Tool>{{"mmlsfs", name, "-Y"}} : std::vector<Tool>{};
+      return harmless(name) ? std::vector<Tool>{{"mmlsfs", {name, "-Y"}}} : std::vector<Tool>{};
     }
     case Family::none:
       break;

@@ -39,8 +39,8 @@ std::optional<Layout> group_layout(const ZfsGroup& group) {
 
 }  // namespace
 
-std::vector<std::string> zpool_words() {
-  return {"zpool", "status", "-LP"};
+Command zpool_command() {
+  return {"zpool", {"status", "-LP"}};
 }
 
 ZfsPools parse_zpool_status(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/tools.h"
 #include "places/devices.h"
 
 namespace sluice {
@@ -25,7 +26,7 @@ struct ZfsPool {
 using ZfsPools = std::map<std::string, ZfsPool, std::less<>>;
 
 // What to run for it.
-std::vector<std::string> zpool_words();
+Command zpool_command();
 ZfsPools parse_zpool_status(std::string_view text);
 
 // The pool under a dataset such as "tank/home".

@@ -97,16 +97,16 @@ std::vector<std::optional<SourceLine>> parse_output(std::string_view text, std::
 
 Result<std::vector<std::optional<SourceLine>>> ask(const std::string& module,
                                                    std::span<const std::uint64_t> addresses) {
-  std::vector<std::string> words = {"addr2line", "-a", "-f", "-i", "-C", "-e", module};
+  std::vector<std::string> words = {"-a", "-f", "-i", "-C", "-e", module};
   for (const std::uint64_t address : addresses) {
     words.push_back(fmt::format("{:#x}", address));
   }
   std::vector<Subprocess> one;
-  one.push_back(Subprocess::start(words, most_output));
+  one.push_back(Subprocess::start({"addr2line", std::move(words)}, most_output));
   const Outcome outcome =
       std::move(Subprocess::finish(std::move(one), std::chrono::steady_clock::now() + time_limit).front());
   if (!outcome.found) {
-    return fail(ENOENT, "cannot find lines of source without addr2line").advise("install binutils");
+    return fail(ENOENT, "cannot find lines of source without addr2line").advise(install_advice("addr2line"));
   }
   return parse_output(outcome.finished && outcome.status == 0 ? outcome.output : "", addresses.size());
 }

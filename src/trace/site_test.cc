@@ -36,7 +36,7 @@ TEST(CallSite, WhatIsNoProgramHasNoLines) {
 class Compiled : public testing::Test {
  protected:
   void SetUp() override {
-    if (find_tool("c++").empty() || find_tool("addr2line").empty()) {
+    if (sys().access("/usr/bin/c++", X_OK) != 0 || find_tool("addr2line").empty()) {
       GTEST_SKIP() << "there is no compiler or no addr2line";
     }
     std::string name = testing::TempDir() + "sluice-site-XXXXXX";
@@ -54,11 +54,10 @@ class Compiled : public testing::Test {
                                  const std::vector<std::string>& flags) {
     const std::string path = folder_ + "/" + name;
     std::ofstream(path) << source;
-    std::vector<std::string> words = {
-        name.ends_with(".c") ? "cc" : "c++", "-w", "-rdynamic", "-o", folder_ + "/program", path};
+    std::vector<std::string> words = {"-w", "-rdynamic", "-o", folder_ + "/program", path};
     words.insert(words.end(), flags.begin(), flags.end());
-    const auto compiled = run_tool(words);
-    const auto printed = run_tool({folder_ + "/program"});
+    const auto compiled = run_tool(Command::at(name.ends_with(".c") ? "/usr/bin/cc" : "/usr/bin/c++", words));
+    const auto printed = run_tool(Command::at(folder_ + "/program", {}));
     if (!compiled || !printed) {
       ADD_FAILURE() << (compiled ? printed : compiled).error().text();
       return {};

@@ -13,9 +13,10 @@ namespace {
 
 constexpr Duration patience(3600, 0);
 
-// Tools have an environment of their own; this one has to find the user's catalog and configuration.
+// Arguments of env. Tools have an environment of their own; ours has to find the user's catalog and
+// configuration.
 std::vector<std::string> in_our_environment() {
-  std::vector<std::string> out = {"/usr/bin/env"};
+  std::vector<std::string> out;
   for (const char* name : {"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "SLUICE_CONFIG"}) {
     if (const std::string value = environment(name); !value.empty()) {
       out.push_back(fmt::format("{}={}", name, value));
@@ -26,12 +27,13 @@ std::vector<std::string> in_our_environment() {
 
 // What it printed. The words it is called with are ours, and nothing for people.
 Result<std::string> run_ours(const std::vector<std::string>& words) {
-  auto out = run_tool(words, patience);
+  const Command command("env", words);
+  auto out = run_tool(command, patience);
   if (out) {
     return out;
   }
   Error error = std::move(out).error();
-  const std::string called = join(words, " ") + " ";
+  const std::string called = join(command.words(), " ") + " ";
   error.what = error.what.starts_with(called) ? error.what.substr(called.size()) : error.what;
   constexpr std::string_view failed = "failed: sluice: ";
   error.what = error.what.starts_with(failed) ? error.what.substr(failed.size()) : error.what;

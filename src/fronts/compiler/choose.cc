@@ -69,7 +69,7 @@ Result<Choice> choose_place(const std::string& words, const std::string& program
     return fail("the program sluice was not found", "say where it is with -fplugin-arg-sluice-program=PATH");
   }
   std::vector<Subprocess> started;
-  started.push_back(Subprocess::start({found, "advise", "--json", words}));
+  started.push_back(Subprocess::start(Command::at(found, {"advise", "--json", words})));
   const Outcome outcome =
       Subprocess::finish(std::move(started), std::chrono::steady_clock::now() + patience).front();
   if (!outcome.found) {
