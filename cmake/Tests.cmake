@@ -16,7 +16,7 @@ foreach(part IN LISTS SLUICE_PARTS)
     target_compile_options(${name}_test PRIVATE -O0)
     add_dependencies(${name}_test sluice)
     add_test(NAME unit:${part} COMMAND ${name}_test --gtest_brief=1)
-    set_tests_properties(unit:${part} PROPERTIES TIMEOUT 600)
+    set_tests_properties(unit:${part} PROPERTIES TIMEOUT 600 COST 600)
   endif()
 endforeach()
 
