@@ -45,7 +45,7 @@ class Corrections {
 
  private:
   static std::size_t index(Operation operation) { return operation == Operation::write ? 1 : 0; }
-  std::array<std::array<Correction, 3>, 2> rows_;
+  std::array<std::array<Correction, 4>, 2> rows_;
 };
 
 // A run counts half when it is that old.

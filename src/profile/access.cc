@@ -12,6 +12,8 @@ std::string_view print(Mode mode) {
       return "buffered";
     case Mode::synced:
       return "synced";
+    case Mode::sustained:
+      return "sustained";
   }
   return "";
 }

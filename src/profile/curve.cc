@@ -198,6 +198,16 @@ Estimate Curve::at(double size) const {
   return out;
 }
 
+// Both are off by chance of their own: their doubts add up as errors do, by squares of logarithms.
+Estimate ratio(const Curve& over, const Curve& under, double size) {
+  const Estimate a = over.at(size);
+  const Estimate b = under.at(size);
+  const double out = a.seconds / b.seconds;
+  const double down = std::hypot(std::log(a.seconds / a.low), std::log(b.high / b.seconds));
+  const double up = std::hypot(std::log(a.high / a.seconds), std::log(b.seconds / b.low));
+  return {.seconds = out, .low = out * std::exp(-down), .high = out * std::exp(up)};
+}
+
 Doubt doubt(const Curve& curve) {
   std::vector<double> intervals;
   std::vector<double> distances;

@@ -49,6 +49,9 @@ struct Curve {
   [[nodiscard]] bool empty() const { return lines.empty(); }
 };
 
+// The seconds of the one by those of the other. REQUIRES: neither is empty.
+Estimate ratio(const Curve& over, const Curve& under, double size);
+
 // How sure a curve is: nine of ten points have an interval that is, relative, no wider, and lie no further
 // outside of it from their line. The tenth may be chance.
 struct Doubt {

@@ -20,7 +20,7 @@ constexpr double lead_in_seconds = 0.002;
 constexpr double short_request = 0.0005;
 constexpr std::size_t longest_lead_in = 32;
 constexpr std::size_t least_bursts = 4;
-constexpr std::size_t least_runs = 3;  // a burst through the page cache is one value, the mean of a run
+constexpr std::size_t least_runs = 3;  // of buffered and sustained requests, each of which is one value
 constexpr std::size_t most_bursts = 2000;
 constexpr std::size_t most_further = 200;  // sizes
 
@@ -30,7 +30,10 @@ class Measurer {
       : stream_(stream), options_(options), start_(steady_seconds()) {
     const auto cells =
         static_cast<double>(options.accesses.size() * std::max<std::size_t>(1, options.first.size()));
-    run_seconds_ = std::clamp(options.seconds / cells / (2 * least_runs), 0.02, 0.25);
+    // A pass of writes must be far longer than the way to its place and the flush.
+    const bool passes = options.accesses.front().mode == Mode::sustained;
+    run_seconds_ = passes ? std::clamp(options.seconds / cells / (least_runs + 1), 0.05, 2.0)
+                          : std::clamp(options.seconds / cells / (2 * least_runs), 0.02, 0.25);
   }
 
   Result<MeasuredCurves> run();
@@ -129,9 +132,13 @@ Result<double> Measurer::flush_alone(const Access& access) {
   return *known;
 }
 
-// Many writes and the flush that puts them down, without what the flush alone would have cost.
+// Many writes and the flush that puts them down; through the page cache, without what the flush alone would
+// have cost.
 Result<double> Measurer::write_run(const Access& access, std::uint64_t size) {
-  SLUICE_TRY(const double flush, flush_alone(access));
+  double flush = 0;
+  if (access.mode == Mode::buffered) {
+    SLUICE_TRY(flush, flush_alone(access));
+  }
   const std::uint64_t longest = stream_.longest(access, size);
   std::uint64_t& length = run_lengths_[{index_of(access), size}];
   length = length != 0
@@ -155,7 +162,7 @@ Result<double> Measurer::write_run(const Access& access, std::uint64_t size) {
 }
 
 Result<Burst> Measurer::sample(const Access& access, std::uint64_t size) {
-  if (access.mode != Mode::buffered) {
+  if (access.mode == Mode::direct || access.mode == Mode::synced) {
     return burst(access, size);
   }
   SLUICE_TRY(const double mean, access.write ? write_run(access, size) : read_run(access, size));
@@ -190,7 +197,8 @@ bool Measurer::sure(const Access& access, std::uint64_t size, const Bursts& burs
   if (options_.repetitions != 0) {
     return bursts.size() >= options_.repetitions;
   }
-  const std::size_t least = access.mode == Mode::buffered ? least_runs : least_bursts;
+  const bool runs = access.mode == Mode::buffered || access.mode == Mode::sustained;
+  const std::size_t least = runs ? least_runs : least_bursts;
   if (bursts.size() < least) {
     return false;
   }

@@ -57,15 +57,15 @@ Chart access_chart(const Profile& profile, Mode mode, const std::string& title) 
   return out;
 }
 
-Series ratio_series(const Profile& profile, bool write) {
-  const Curve& sequential = profile.curves[index_of({Mode::direct, write, false})];
-  const Curve& random = profile.curves[index_of({Mode::direct, write, true})];
-  Series out{.name = write ? "writes" : "reads", .points = {}};
+Series ratio_series(const Profile& profile, Mode mode, bool write, const char* name) {
+  const Curve& sequential = profile.curves[index_of({mode, write, false})];
+  const Curve& random = profile.curves[index_of({mode, write, true})];
+  Series out{.name = name, .points = {}};
   if (!drawable(sequential) || !drawable(random)) {
     return out;
   }
   for (const double size : drawn_sizes(sequential)) {
-    out.points.push_back({size, profile.ratio(write, size)});
+    out.points.push_back({size, ratio(random, sequential, size).seconds});
   }
   for (const Measured& point : sequential.points) {
     const auto same = std::find_if(random.points.begin(), random.points.end(),
@@ -81,7 +81,9 @@ Chart ratio_chart(const Profile& profile) {
   return {.title = "Sequential throughput as a multiple of random",
           .x = {.title = "request size", .unit = Unit::bytes, .logarithmic = true},
           .y = {.title = "ratio", .unit = Unit::number, .logarithmic = true},
-          .series = {ratio_series(profile, false), ratio_series(profile, true)}};
+          .series = {ratio_series(profile, Mode::direct, false, "reads"),
+                     ratio_series(profile, Mode::direct, true, "writes, cached"),
+                     ratio_series(profile, Mode::sustained, true, "writes, sustained")}};
 }
 
 // Adds a point to the series of that name, which is made where it is missing.
@@ -214,12 +216,14 @@ std::string draw_profile(const Profile& profile) {
 
 std::string page_profile(const Profile& profile) {
   std::vector<Chart> charts = first_charts(profile);
-  for (Chart chart : {access_chart(profile, Mode::buffered, "Through the page cache"),
-                      access_chart(profile, Mode::synced, "Every write flushed"), depth_chart(profile),
-                      stream_chart(profile, Mode::direct, "Streams past the page cache, together"),
-                      stream_chart(profile, Mode::buffered, "Streams through the page cache, together"),
-                      stream_chart(profile, Mode::synced, "Streams of flushed writes, together"),
-                      stride_chart(profile), sawtooth_chart(profile)}) {
+  for (Chart chart :
+       {access_chart(profile, Mode::buffered, "Through the page cache"),
+        access_chart(profile, Mode::synced, "Every write flushed"),
+        access_chart(profile, Mode::sustained, "Long passes of writes with a flush"), depth_chart(profile),
+        stream_chart(profile, Mode::direct, "Streams past the page cache, together"),
+        stream_chart(profile, Mode::buffered, "Streams through the page cache, together"),
+        stream_chart(profile, Mode::synced, "Streams of flushed writes, together"), stride_chart(profile),
+        sawtooth_chart(profile)}) {
     if (has_points(chart)) {
       charts.push_back(std::move(chart));
     }

@@ -12,8 +12,8 @@
 namespace sluice {
 namespace {
 
-const Curve& direct_curve(const Profile& profile, bool write, bool random) {
-  return profile.curves[index_of({.mode = Mode::direct, .write = write, .random = random})];
+const Curve& direct_read(const Profile& profile, bool random) {
+  return profile.curves[index_of({.mode = Mode::direct, .write = false, .random = random})];
 }
 
 // Of a request of no bytes: where the first line begins. Noise must not put that above, or far below, what
@@ -54,16 +54,16 @@ std::string differences(const Conditions& then, const Conditions& now) {
 }
 
 double Profile::latency() const {
-  return without_bytes(direct_curve(*this, false, false));
+  return without_bytes(direct_read(*this, false));
 }
 
 double Profile::seek() const {
-  return std::max(0.0, without_bytes(direct_curve(*this, false, true)) - latency());
+  return std::max(0.0, without_bytes(direct_read(*this, true)) - latency());
 }
 
 // What a further byte costs among the large requests, but never less than some request really reached.
 double Profile::bandwidth(bool write) const {
-  const Curve& curve = direct_curve(*this, write, false);
+  const Curve& curve = curves[index_of({.mode = Mode::sustained, .write = write, .random = false})];
   if (curve.empty()) {
     return 0;
   }
@@ -88,13 +88,8 @@ double Profile::iops(bool write) const {
   for (const Depth& one : depths) {
     out = one.write == write ? std::max(out, one.iops) : out;
   }
-  const Curve& curve = direct_curve(*this, write, true);
+  const Curve& curve = curves[index_of({.mode = Mode::sustained, .write = write, .random = true})];
   return out > 0 || curve.empty() ? out : 1 / curve.points.front().seconds;
-}
-
-double Profile::ratio(bool write, double size) const {
-  return direct_curve(*this, write, true).at(size).seconds /
-         direct_curve(*this, write, false).at(size).seconds;
 }
 
 double Profile::factor(const Streams& several) const {

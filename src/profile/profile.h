@@ -66,10 +66,10 @@ struct Stride {
   double share = 0;
 };
 
-// Direct curves with a file of another size.
+// Curves past the page cache, with a file of another size.
 struct FileCurves {
   std::uint64_t file = 0;
-  std::array<Curve, direct_count> curves;
+  std::array<Curve, past_cache_count> curves;
 };
 
 struct Profile {
@@ -99,13 +99,12 @@ struct Profile {
   unsigned rounds = 1;             // how often it was refined, and one
   std::vector<std::string> notes;  // what could not be measured, and why
 
-  // Of the curves: the sequential and the random request at size zero, and the rate of large requests.
+  // Of the curves: the sequential and the random request at size zero, and the rate of large requests, of
+  // writes the sustained one.
   [[nodiscard]] double latency() const;
   [[nodiscard]] double seek() const;
   [[nodiscard]] double bandwidth(bool write) const;
   [[nodiscard]] double iops(bool write) const;  // the most of any depth
-  // Sequential throughput divided by random throughput.
-  [[nodiscard]] double ratio(bool write, double size) const;
   // Throughput of several streams as a multiple of one stream's. REQUIRES: one of ours.
   [[nodiscard]] double factor(const Streams& several) const;
 };

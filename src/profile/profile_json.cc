@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/units.h"
 
@@ -14,6 +15,10 @@ constexpr int kept_version = 3;
 
 const char* operation(bool write) {
   return write ? "write" : "read";
+}
+// Of access past the page cache.
+const char* kind(const Access& access) {
+  return access.mode == Mode::sustained ? "sustained" : operation(access.write);
 }
 const char* pattern(bool random) {
   return random ? "random" : "sequential";
@@ -43,37 +48,39 @@ Json grid_json(const Curve& curve, const std::vector<std::uint64_t>& sizes) {
 
 // Sequential throughput by random throughput, for every size, and the mean, least and largest of them.
 void put_ratios(Json& out, const Curve* curves, const std::vector<std::uint64_t>& sizes) {
-  const std::uint64_t largest = curves[0].points.back().size;
-  for (const bool write : {false, true}) {
-    const Curve& sequential = curves[index_of({.mode = Mode::direct, .write = write, .random = false})];
-    const Curve& random = curves[index_of({.mode = Mode::direct, .write = write, .random = true})];
+  for (const Access& access : std::span(accesses).first(past_cache_count)) {
+    if (access.random) {
+      continue;
+    }
+    const Curve& sequential = curves[index_of(access)];
+    const Curve& random = curves[index_of({.mode = access.mode, .write = access.write, .random = true})];
+    const std::uint64_t largest = sequential.points.back().size;
     Json rows = Json::array();
     double sum = 0;
     std::size_t count = 0;  // of sizes that are not beyond all that was measured
     double least = 0;
     double most = 0;
     for (const std::uint64_t size : sizes) {
-      const auto at = static_cast<double>(size);
-      const double ratio = random.at(at).seconds / sequential.at(at).seconds;
-      rows.push_back({{"size", size}, {"ratio", ratio}});
+      const Estimate one = ratio(random, sequential, static_cast<double>(size));
+      rows.push_back({{"size", size}, {"ratio", one.seconds}, {"low", one.low}, {"high", one.high}});
       if (size <= largest || count == 0) {
         ++count;
-        sum += ratio;
-        least = count == 1 ? ratio : std::min(least, ratio);
-        most = std::max(most, ratio);
+        sum += one.seconds;
+        least = count == 1 ? one.seconds : std::min(least, one.seconds);
+        most = std::max(most, one.seconds);
       }
     }
-    out["ratio"][operation(write)] = std::move(rows);
-    out["ratio_summary"][operation(write)] = {
+    out["ratio"][kind(access)] = std::move(rows);
+    out["ratio_summary"][kind(access)] = {
         {"average", sum / static_cast<double>(count)}, {"minimum", least}, {"maximum", most}};
   }
 }
 
 void put_direct(Json& out, const Curve* curves, const std::vector<std::uint64_t>& sizes) {
-  for (std::size_t i = 0; i < direct_count; ++i) {
+  for (std::size_t i = 0; i < past_cache_count; ++i) {
     const Access& access = accesses[i];
-    out["curves"][operation(access.write)][pattern(access.random)] = grid_json(curves[i], sizes);
-    out["measured"][operation(access.write)][pattern(access.random)] = points_json(curves[i]);
+    out["curves"][kind(access)][pattern(access.random)] = grid_json(curves[i], sizes);
+    out["measured"][kind(access)][pattern(access.random)] = points_json(curves[i]);
   }
   put_ratios(out, curves, sizes);
 }
@@ -209,13 +216,13 @@ Result<Profile> read_kept(const Json& kept) {
   for (std::size_t i = 0; i < access_count; ++i) {
     SLUICE_TRY(out.curves[i], curve_from(kept.at("curves").at(print(accesses[i])), boundaries));
   }
-  if (std::any_of(out.curves.begin(), out.curves.begin() + direct_count,
+  if (std::any_of(out.curves.begin(), out.curves.begin() + past_cache_count,
                   [](const Curve& curve) { return curve.empty(); })) {
     return fail("a kept profile has no points");
   }
   for (const Json& row : kept.at("files")) {
     FileCurves file{.file = row.at("file"), .curves = {}};
-    for (std::size_t i = 0; i < direct_count; ++i) {
+    for (std::size_t i = 0; i < past_cache_count; ++i) {
       SLUICE_TRY(file.curves[i], curve_from(row.at("curves").at(i), boundaries));
     }
     out.files.push_back(std::move(file));
@@ -301,7 +308,7 @@ Json profile_json(const Profile& profile) {
     out["files"].push_back(std::move(row));
   }
   out["modes"] = Json::object();
-  for (std::size_t i = direct_count; i < access_count; ++i) {
+  for (std::size_t i = past_cache_count; i < access_count; ++i) {
     const Access& access = accesses[i];
     out["modes"][std::string(print(access.mode))][operation(access.write)][pattern(access.random)] =
         points_json(profile.curves[i]);

@@ -74,7 +74,12 @@ TEST(Profile, WhatFollowsFromTheCurves) {
   EXPECT_NEAR(profile.bandwidth(false), 1e8, 1e6);
   EXPECT_EQ(profile.iops(false), 200);
   EXPECT_NEAR(profile.iops(true), 1 / 0.011, 1) << "without a sweep, what one request at a time does";
-  EXPECT_NEAR(profile.ratio(false, 4 * kilo), 11.04 / 1.04, 0.05);
+  const Estimate read = ratio(profile.curves[1], profile.curves[0], 4 * kilo);
+  EXPECT_NEAR(read.seconds, 11.04 / 1.04, 0.05);
+  EXPECT_LT(read.low, read.seconds);
+  EXPECT_GT(read.low, 0.97 * read.seconds) << "two doubts of 1 %, by squares";
+  EXPECT_GT(read.high, read.seconds);
+  EXPECT_LT(read.high, 1.03 * read.seconds);
 }
 
 TEST(Profile, ExpectsWhatWasMeasured) {
@@ -141,7 +146,8 @@ TEST(Profile, StreamsTakeWhatWasMeasuredTogether) {
 
 TEST(Profile, ComesBackFromTheCatalogAsItWas) {
   Profile profile = disk();
-  profile.files.push_back({.file = mega, .curves = {line(1, 0), line(2, 0), line(3, 0), line(4, 0)}});
+  profile.files.push_back(
+      {.file = mega, .curves = {line(1, 0), line(2, 0), line(3, 0), line(4, 0), line(5, 0), line(6, 0)}});
   const Json kept = kept_json(profile);
   const auto again = profile_from(Json::parse(write_json(kept)));
   ASSERT_TRUE(again) << again.error().text();

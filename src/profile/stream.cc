@@ -5,16 +5,20 @@
 namespace sluice {
 namespace {
 
+bool is_past_cache(const Access& access) {
+  return access.mode == Mode::direct || access.mode == Mode::sustained;
+}
+
 bool appends(const Access& access) {
-  return access.write && !access.random && access.mode != Mode::direct;
+  return access.write && !access.random && !is_past_cache(access);
 }
 
 }  // namespace
 
 Status Stream::prepare(const Access& access) {
-  if (access.mode == Mode::direct) {
+  if (is_past_cache(access)) {
     // What lies in a device's own cache goes to the medium in idle moments, and would disturb the reads.
-    if (!access.write && wrote_ > 0) {
+    if ((!access.write || access.mode == Mode::sustained) && wrote_ > 0) {
       SLUICE_TRY(const double seconds, file_.sync(true));
       drain_ = seconds / static_cast<double>(wrote_);
       wrote_ = 0;
@@ -53,7 +57,7 @@ std::uint64_t Stream::next_offset(const Access& access, std::uint64_t length, st
 Result<double> Stream::request(const Access& access, std::uint64_t length, std::uint64_t gap) {
   counted_.requests += 1;
   (access.write ? counted_.written : counted_.read) += length;
-  wrote_ += access.write && access.mode == Mode::direct ? 1 : 0;
+  wrote_ += access.write && is_past_cache(access) ? 1U : 0U;
   double seconds = 0;
   if (appends(access)) {
     if (fresh_.size() + length > most_ || !fresh_.has_room(length)) {
@@ -65,8 +69,8 @@ Result<double> Stream::request(const Access& access, std::uint64_t length, std::
     SLUICE_TRY(seconds, fresh_.append(length));
   } else {
     const std::uint64_t offset = next_offset(access, length, gap);
-    SLUICE_TRY(seconds, access.mode == Mode::direct ? file_.direct(access.write, offset, length)
-                                                    : file_.cached(access.write, offset, length));
+    SLUICE_TRY(seconds, is_past_cache(access) ? file_.direct(access.write, offset, length)
+                                              : file_.cached(access.write, offset, length));
   }
   if (access.mode == Mode::synced) {
     SLUICE_TRY(const double flush, appends(access) ? fresh_.sync() : file_.sync());
@@ -76,6 +80,10 @@ Result<double> Stream::request(const Access& access, std::uint64_t length, std::
 }
 
 Result<double> Stream::finish(const Access& access) {
+  if (access.mode == Mode::sustained) {
+    wrote_ = 0;
+    return file_.sync(true);
+  }
   if (access.mode != Mode::buffered || !access.write) {
     return 0.0;
   }

@@ -33,7 +33,7 @@ class Stream {
   Status prepare(const Access& access);
   // One request; its seconds, with its own flush where it is synced. A gap is left after sequential ones.
   Result<double> request(const Access& access, std::uint64_t size, std::uint64_t gap = 0);
-  // What a sequence still owes: the flush at the end of buffered writes.
+  // What a sequence still owes: the flush at the end of buffered and of sustained writes.
   Result<double> finish(const Access& access);
 
   // What a write past the page cache still costs after it was answered, in the mean.

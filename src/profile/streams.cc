@@ -108,7 +108,7 @@ Result<std::vector<Streams>> compare_streams(const Bench& bench, std::span<const
     for (const Access& access : accesses) {
       const bool fits =
           size * most_streams * 2 <= bench.file.size() && size * 4 <= bench.spare / most_streams;
-      if (fits && !curves[index_of(access)].empty()) {
+      if (fits && access.mode != Mode::sustained && !curves[index_of(access)].empty()) {
         cells.push_back({.access = access, .size = size});
       }
     }

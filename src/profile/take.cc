@@ -296,6 +296,7 @@ std::vector<std::uint64_t> Taker::candidates(const WorkFile& file) const {
 }
 
 Status Taker::take_direct(WorkFile& file, Stream& stream, double seconds) {
+  constexpr double share_of_passes = 0.4;
   MeasureOptions options{.accesses = std::span(accesses).first(direct_count),
                          .first = {},
                          .candidates = candidates(file),
@@ -303,7 +304,7 @@ Status Taker::take_direct(WorkFile& file, Stream& stream, double seconds) {
                          .earlier = earlier_curves(file.size()),
                          .repetitions = options_.repetitions,
                          .bound = options_.bound,
-                         .seconds = seconds,
+                         .seconds = seconds * (1 - share_of_passes),
                          .pause = [&](std::string_view what) {
                            show(what);
                            wait_until_quiet();
@@ -337,6 +338,23 @@ Status Taker::take_direct(WorkFile& file, Stream& stream, double seconds) {
   SLUICE_TRY(auto measured, measure_curves(stream, options));
   FileCurves curves{.file = file.size(), .curves = {}};
   std::move(measured.begin(), measured.begin() + direct_count, curves.curves.begin());
+
+  // The same writes in long passes, of fewer sizes.
+  options.accesses = std::span(accesses).subspan(direct_count, past_cache_count - direct_count);
+  options.seconds = seconds * share_of_passes;
+  options.pause = [&](std::string_view what) {
+    show(fmt::format("{}, in passes with a flush", what));
+    wait_until_quiet();
+  };
+  std::erase_if(options.first, [&](std::uint64_t one) {
+    return one != options.candidates.back() &&
+           std::none_of(options_.grid.begin(), options_.grid.end(), [&](const Interval& interval) {
+             return one == interval.low || one == interval.high;
+           });
+  });
+  SLUICE_TRY(measured, measure_curves(stream, options));
+  std::move(measured.begin() + direct_count, measured.begin() + past_cache_count,
+            curves.curves.begin() + direct_count);
   measured_.push_back(std::move(curves));
   return {};
 }
@@ -347,7 +365,7 @@ void Taker::put_together() {
   if (options_.earlier) {
     std::vector<FileCurves> known = options_.earlier->files;
     known.push_back({.file = options_.earlier->file, .curves = {}});
-    std::copy_n(options_.earlier->curves.begin(), direct_count, known.back().curves.begin());
+    std::copy_n(options_.earlier->curves.begin(), past_cache_count, known.back().curves.begin());
     for (FileCurves& one : known) {
       if (std::none_of(measured_.begin(), measured_.end(),
                        [&](const FileCurves& other) { return other.file == one.file; })) {
@@ -361,9 +379,9 @@ void Taker::put_together() {
   std::move(measured_.back().curves.begin(), measured_.back().curves.end(), out_.curves.begin());
   measured_.pop_back();
   out_.files = std::move(measured_);
-  const std::span direct(out_.curves.begin(), direct_count);
-  out_.largest = direct.front().points.back().size;
-  out_.sure = std::all_of(direct.begin(), direct.end(), [&](const Curve& curve) {
+  const std::span own(out_.curves.begin(), past_cache_count);
+  out_.largest = own.front().points.back().size;
+  out_.sure = std::all_of(own.begin(), own.end(), [&](const Curve& curve) {
     const Doubt left_over = doubt(curve);
     return left_over.interval <= options_.bound && left_over.line <= options_.bound;
   });
@@ -401,7 +419,7 @@ Status Taker::take_curves(WorkFile& file, Stream& stream) {
 }
 
 Status Taker::take_modes(Stream& stream, double seconds) {
-  MeasureOptions options{.accesses = std::span(accesses).subspan(direct_count),
+  MeasureOptions options{.accesses = std::span(accesses).subspan(past_cache_count),
                          .first = {},
                          .candidates = {},
                          .boundaries = boundaries_,
@@ -431,7 +449,7 @@ Status Taker::take_modes(Stream& stream, double seconds) {
     return {};
   }
   SLUICE_TRY(auto measured, measure_curves(stream, options));
-  std::move(measured.begin() + direct_count, measured.end(), out_.curves.begin() + direct_count);
+  std::move(measured.begin() + past_cache_count, measured.end(), out_.curves.begin() + past_cache_count);
   return {};
 }
 

@@ -219,7 +219,7 @@ std::string facts_text(const Profile& profile, const Style& style) {
     }
     out += "\n" + table.print(style);
   }
-  const Curve& any = profile.curves[direct_count];
+  const Curve& any = profile.curves[past_cache_count];
   if (!any.empty()) {
     // In the order of `accesses`.
     Table table({{.title = "SIZE", .align = Align::right},
@@ -231,7 +231,7 @@ std::string facts_text(const Profile& profile, const Style& style) {
                  {.title = "RANDOM", .align = Align::right}});
     for (const Measured& point : any.points) {
       std::vector<std::string> row = {print_size(point.size)};
-      for (std::size_t i = direct_count; i < access_count; ++i) {
+      for (std::size_t i = past_cache_count; i < access_count; ++i) {
         const Curve& curve = profile.curves[i];
         row.push_back(curve.empty() ? "-"
                                     : human_duration(curve.at(static_cast<double>(point.size)).seconds));
@@ -243,10 +243,14 @@ std::string facts_text(const Profile& profile, const Style& style) {
   return out;
 }
 
-std::string ratio_text(const Json& json, const char* operation) {
-  const Json& summary = json["ratio_summary"][operation];
-  return fmt::format("{} {:.2f} ({:.2f} to {:.2f})", operation, summary.value("average", 0.0),
-                     summary.value("minimum", 0.0), summary.value("maximum", 0.0));
+std::string ratios_text(const Json& json) {
+  const auto one = [&](const char* kind, const char* shown) {
+    const Json& summary = json["ratio_summary"][kind];
+    return fmt::format("{} {:.2f} ({:.2f} to {:.2f})", shown, summary.value("average", 0.0),
+                       summary.value("minimum", 0.0), summary.value("maximum", 0.0));
+  };
+  return fmt::format("{}, {}, {}", one("read", "read"), one("write", "cached write"),
+                     one("sustained", "sustained write"));
 }
 
 // The table has powers of two and the ends of the intervals; JSON has all.
@@ -254,6 +258,40 @@ bool is_shown(const Profile& profile, std::uint64_t size) {
   return std::has_single_bit(size) ||
          std::any_of(profile.grid.begin(), profile.grid.end(),
                      [&](const Interval& interval) { return size == interval.low || size == interval.high; });
+}
+
+// Sequential and random requests and their ratio, of reads, or of writes of both kinds.
+std::string curves_table(const Profile& profile, const Json& json, std::initializer_list<const char*> kinds,
+                         const Style& style) {
+  std::vector<Column> columns = {{.title = "SIZE", .align = Align::right}};
+  for (const std::string_view kind : kinds) {
+    columns.push_back({.title = kind == "read"    ? "SEQ READ"
+                                : kind == "write" ? "CACHED SEQ WRITE"
+                                                  : "SUSTAINED SEQ WRITE",
+                       .align = Align::right});
+    columns.push_back({.title = "RANDOM", .align = Align::right});
+    columns.push_back({.title = "RATIO", .align = Align::right});
+    columns.push_back({.title = "LOW", .align = Align::right, .drop = 1});
+    columns.push_back({.title = "HIGH", .align = Align::right, .drop = 1});
+  }
+  Table table(std::move(columns));
+  const std::vector<std::uint64_t> reported = all_sizes(profile.grid);
+  for (std::size_t i = 0; i < reported.size(); ++i) {
+    if (!is_shown(profile, reported[i])) {
+      continue;
+    }
+    std::vector<std::string> row = {print_size(reported[i])};
+    for (const char* kind : kinds) {
+      for (const char* pattern : {"sequential", "random"}) {
+        row.push_back(human_duration(json["curves"][kind][pattern][i].value("seconds", 0.0)));
+      }
+      for (const char* field : {"ratio", "low", "high"}) {
+        row.push_back(fmt::format("{:.2f}", json["ratio"][kind][i].value(field, 0.0)));
+      }
+    }
+    table.add(row);
+  }
+  return table.print(style);
 }
 
 std::string text_of(const Profile& profile, const Style& style) {
@@ -270,38 +308,16 @@ std::string text_of(const Profile& profile, const Style& style) {
   out += fmt::format("at most {:.0f} reads and {:.0f} writes a second, blocks of {}{}\n", profile.iops(false),
                      profile.iops(true), human_size(profile.block),
                      profile.sawtooth ? "" : " by the file system (no sawtooth found)");
-  out += fmt::format("sequential to random: {}, {}\n", ratio_text(json, "read"), ratio_text(json, "write"));
+  out += fmt::format("sequential to random: {}\n", ratios_text(json));
   for (const Json& file : json["files"]) {
-    out += fmt::format("with a file of {}: {}, {}\n", print_size(file.value("file", std::uint64_t{0})),
-                       ratio_text(file, "read"), ratio_text(file, "write"));
+    out += fmt::format("with a file of {}: {}\n", print_size(file.value("file", std::uint64_t{0})),
+                       ratios_text(file));
   }
   for (const std::string& note : profile.notes) {
     out += fmt::format("note: {}\n", note);
   }
-  Table table({{.title = "SIZE", .align = Align::right},
-               {.title = "SEQ READ", .align = Align::right},
-               {.title = "RANDOM READ", .align = Align::right},
-               {.title = "RATIO", .align = Align::right},
-               {.title = "SEQ WRITE", .align = Align::right},
-               {.title = "RANDOM WRITE", .align = Align::right},
-               {.title = "RATIO", .align = Align::right}});
-  const Json& curves = json["curves"];
-  const Json& read = curves["read"]["sequential"];
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    if (!is_shown(profile, read[i].value("size", std::uint64_t{0}))) {
-      continue;
-    }
-    const auto seconds = [&](const char* operation, const char* pattern) {
-      return human_duration(curves[operation][pattern][i].value("seconds", 0.0));
-    };
-    const auto ratio = [&](const char* operation) {
-      return fmt::format("{:.2f}", json["ratio"][operation][i].value("ratio", 0.0));
-    };
-    table.add({print_size(read[i].value("size", std::uint64_t{0})), seconds("read", "sequential"),
-               seconds("read", "random"), ratio("read"), seconds("write", "sequential"),
-               seconds("write", "random"), ratio("write")});
-  }
-  return out + "\n" + table.print(style) + facts_text(profile, style);
+  return out + "\n" + curves_table(profile, json, {"read"}, style) + "\n" +
+         curves_table(profile, json, {"write", "sustained"}, style) + facts_text(profile, style);
 }
 
 Status draw_to(std::string file, const Profile& profile, bool several) {
