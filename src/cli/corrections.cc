@@ -19,17 +19,16 @@ std::string percent(double error) {
 
 Json to_json(const Corrections& corrections) {
   Json out = Json::array();
-  for (const Operation operation : {Operation::read, Operation::write}) {
-    for (const Mode mode : {Mode::direct, Mode::buffered, Mode::synced}) {
-      if (const Correction& one = corrections.of(operation, mode); one.any()) {
-        out.push_back({{"operation", operation == Operation::write ? "write" : "read"},
-                       {"io", print(mode)},
-                       {"factor", one.factor},
-                       {"spread", one.spread},
-                       {"runs", one.runs},
-                       {"weight", one.weight}});
-      }
-    }
+  for (const auto& [kind, correction] : corrections.rows()) {
+    const std::uint64_t largest = largest_of(kind);
+    out.push_back({{"operation", kind.write ? "write" : "read"},
+                   {"io", print(kind.mode)},
+                   {"pattern", kind.pattern == Pattern::random ? "random" : "sequential"},
+                   {"largest", largest > 0 ? Json(largest) : Json(nullptr)},
+                   {"factor", correction.factor},
+                   {"spread", correction.spread},
+                   {"runs", correction.runs},
+                   {"weight", correction.weight}});
   }
   return out;
 }

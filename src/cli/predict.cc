@@ -5,14 +5,24 @@
 #include <system_error>
 
 namespace sluice {
+namespace {
 
-// Through the page cache, unless the program said otherwise in all of its opens. What is written between two
-// of many flushes counts as one synced request.
+// Between two flushes, from which on the flush hardly counts beside them.
+constexpr std::uint64_t stream_bytes = std::uint64_t{16} << 20;
+
+}  // namespace
+
+// Through the page cache, unless the program said otherwise in all of its opens. What is written one after
+// another between two flushes counts as one synced request, as long as the flush is a good part of what that
+// takes: such a file is no stream, and tells nothing of one.
 Workload workload_of(const FileAccount& file, Operation operation) {
   const bool write = operation == Operation::write;
   const Requests& requests = write ? file.write : file.read;
   const bool each = file.opened == AreaFile::opened_synced || file.syncs >= requests.calls;
-  const bool groups = !each && file.syncs > std::max<std::uint64_t>(file.opens, 1);
+  const bool groups =
+      !each && file.syncs > 0 &&
+      (requests.pattern == "sequential" ? requests.bytes / file.syncs < stream_bytes
+                                        : file.syncs > std::max<std::uint64_t>(file.opens, 1));
   const std::uint64_t between = write && groups ? requests.bytes / file.syncs : 0;
   return {.pattern = requests.pattern == "sequential" ? Pattern::sequential : Pattern::random,
           .operation = operation,

@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "base/text.h"
+#include "base/units.h"
 
 namespace sluice {
 namespace {
+
+// Each up to here: latency alone, mostly latency, both, mostly bytes; beyond are bytes alone.
+constexpr std::array<std::uint64_t, 4> size_classes = {std::uint64_t{4} << 10, std::uint64_t{64} << 10,
+                                                       std::uint64_t{1} << 20, std::uint64_t{16} << 20};
 
 constexpr double least_weight = 0.01;   // of all runs together, to be worth a word
 constexpr double bound_in_spreads = 2;  // how far the bounds are from the forecast
@@ -62,38 +68,54 @@ double percentile(std::vector<double>& values, double share) {
 
 }  // namespace
 
-bool Corrections::any() const {
-  return std::any_of(rows_.begin(), rows_.end(), [](const auto& row) {
-    return std::any_of(row.begin(), row.end(), [](const Correction& one) { return one.any(); });
-  });
+RequestKind kind_of(const Workload& workload) {
+  const bool write = workload.operation == Operation::write;
+  const auto at = std::lower_bound(size_classes.begin(), size_classes.end(), workload.request);
+  return {.write = write,
+          .mode = !write && workload.mode == Mode::synced ? Mode::direct : workload.mode,
+          .pattern = workload.pattern,
+          .sizes = static_cast<unsigned>(at - size_classes.begin())};
+}
+
+std::uint64_t largest_of(const RequestKind& kind) {
+  return kind.sizes < size_classes.size() ? size_classes[kind.sizes] : 0;
+}
+
+const Correction& Corrections::of(const Workload& workload) const {
+  static const Correction none;
+  const auto found = rows_.find(kind_of(workload));
+  return found == rows_.end() ? none : found->second;
 }
 
 Corrections learn(std::span<const PlaceOutcome> outcomes,
                   const std::function<Throughput(const Workload&)>& forecast, std::int64_t now) {
+  struct Seen {
+    const PlaceOutcome* outcome;
+    double log;
+  };
+  std::map<RequestKind, std::vector<Seen>> kinds;
+  for (const PlaceOutcome& outcome : outcomes) {
+    const double rate = forecast(outcome.workload).rate;
+    if (const auto log = log_ratio(outcome.seconds, outcome.bytes / rate)) {
+      kinds[kind_of(outcome.workload)].push_back({.outcome = &outcome, .log = *log});
+    }
+  }
   Corrections out;
-  for (const Operation operation : {Operation::read, Operation::write}) {
-    for (const Mode mode : {Mode::direct, Mode::buffered, Mode::synced}) {
-      // Kinds of requests of one run share its weight: a run is one witness.
-      std::map<std::int64_t, double> kinds;
-      std::vector<std::pair<const PlaceOutcome*, double>> logs;
-      for (const PlaceOutcome& outcome : outcomes) {
-        if (outcome.workload.operation != operation || outcome.workload.mode != mode) {
-          continue;
-        }
-        const double rate = forecast(outcome.workload).rate;
-        if (const auto log = log_ratio(outcome.seconds, outcome.bytes / rate)) {
-          logs.emplace_back(&outcome, *log);
-          kinds[outcome.run] += 1;
-        }
-      }
-      std::vector<Sample> samples;
-      samples.reserve(logs.size());
-      for (const auto& [outcome, log] : logs) {
-        // A clock that was put back makes none of them younger than now.
-        const double age = std::max(0.0, static_cast<double>(now) - static_cast<double>(outcome->when));
-        samples.push_back({.log = log, .weight = std::exp2(-age / half_life) / kinds[outcome->run]});
-      }
-      out.of(operation, mode) = fit(samples, kinds.size());
+  for (const auto& [kind, seen] : kinds) {
+    // What one run made of one kind shares its weight: a run is one witness.
+    std::map<std::int64_t, double> runs;
+    for (const Seen& one : seen) {
+      runs[one.outcome->run] += 1;
+    }
+    std::vector<Sample> samples;
+    samples.reserve(seen.size());
+    for (const Seen& one : seen) {
+      // A clock that was put back makes none of them younger than now.
+      const double age = std::max(0.0, static_cast<double>(now) - static_cast<double>(one.outcome->when));
+      samples.push_back({.log = one.log, .weight = std::exp2(-age / half_life) / runs[one.outcome->run]});
+    }
+    if (const Correction correction = fit(samples, runs.size()); correction.any()) {
+      out.set(kind, correction);
     }
   }
   return out;
@@ -121,13 +143,12 @@ std::string print(const Correction& correction) {
 
 std::string print(const Corrections& corrections) {
   std::vector<std::string> out;
-  for (const Operation operation : {Operation::read, Operation::write}) {
-    for (const Mode mode : {Mode::direct, Mode::buffered, Mode::synced}) {
-      if (const Correction& one = corrections.of(operation, mode); one.any()) {
-        out.push_back(fmt::format("{} {} {}", print(mode), operation == Operation::write ? "write" : "read",
-                                  print(one)));
-      }
-    }
+  for (const auto& [kind, correction] : corrections.rows()) {
+    const std::uint64_t largest = largest_of(kind);
+    out.push_back(fmt::format("{} {} {} {} {} {}", print(kind.mode),
+                              kind.pattern == Pattern::random ? "random" : "sequential",
+                              kind.write ? "write" : "read", largest > 0 ? "up to" : "beyond",
+                              print_size(largest > 0 ? largest : size_classes.back()), print(correction)));
   }
   return join(out, ", ");
 }

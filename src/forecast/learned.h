@@ -1,9 +1,10 @@
-// What programs took, against what was forecast for them: a factor for each place, operation and mode. Pure.
+// What programs took, against what was forecast for them: a factor for each place and kind of requests. Pure.
 #pragma once
 
-#include <array>
+#include <compare>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,20 +33,31 @@ struct Correction {
   [[nodiscard]] bool any() const { return runs > 0; }
 };
 
+// Requests that are alike enough for one to tell of the other. What one size takes says little of another:
+// small ones cost latency, large ones bandwidth.
+struct RequestKind {
+  bool write = false;
+  Mode mode = Mode::direct;
+  Pattern pattern = Pattern::sequential;
+  unsigned sizes = 0;  // a class of request sizes
+
+  auto operator<=>(const RequestKind&) const = default;
+};
+// A synced read is a direct one: a read cannot be flushed. REQUIRES: not readwrite.
+RequestKind kind_of(const Workload& workload);
+// The largest size of the class; 0 = without limit.
+std::uint64_t largest_of(const RequestKind& kind);
+
 class Corrections {
  public:
-  // Of reads or writes. REQUIRES: not readwrite.
-  [[nodiscard]] const Correction& of(Operation operation, Mode mode) const {
-    return rows_[index(operation)][static_cast<std::size_t>(mode)];
-  }
-  Correction& of(Operation operation, Mode mode) {
-    return rows_[index(operation)][static_cast<std::size_t>(mode)];
-  }
-  [[nodiscard]] bool any() const;
+  // Of such requests; where nothing is known of them, one that is not any(). REQUIRES: not readwrite.
+  [[nodiscard]] const Correction& of(const Workload& workload) const;
+  void set(const RequestKind& kind, const Correction& correction) { rows_[kind] = correction; }
+  [[nodiscard]] bool any() const { return !rows_.empty(); }
+  [[nodiscard]] const std::map<RequestKind, Correction>& rows() const { return rows_; }
 
  private:
-  static std::size_t index(Operation operation) { return operation == Operation::write ? 1 : 0; }
-  std::array<std::array<Correction, 4>, 2> rows_;
+  std::map<RequestKind, Correction> rows_;
 };
 
 // A run counts half when it is that old.
@@ -65,7 +77,7 @@ Throughput correct(const Throughput& forecast, const Correction& correction);
 
 // "x1.30 by 12 runs"
 std::string print(const Correction& correction);
-// "buffered write x1.30 by 12 runs, direct read x0.50 by 1 run"; "" where there are none.
+// "buffered sequential write up to 64K x1.30 by 12 runs, ..."; "" where there are none.
 std::string print(const Corrections& corrections);
 
 // How far off forecasts were: 0.5 is half as much again, or two thirds.

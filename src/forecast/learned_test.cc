@@ -31,7 +31,7 @@ PlaceOutcome took(double seconds, std::int64_t run = 1, double age = 0) {
 }
 
 Correction learned(const std::vector<PlaceOutcome>& outcomes) {
-  return learn(outcomes, one_megabyte, now).of(Operation::write, Mode::buffered);
+  return learn(outcomes, one_megabyte, now).of(took(1).workload);
 }
 
 std::vector<PlaceOutcome> runs(double seconds, int count, double age = 0) {
@@ -46,7 +46,7 @@ TEST(Learned, NothingIsLearnedFromNothing) {
   const Corrections none = learn({}, one_megabyte, now);
   EXPECT_FALSE(none.any());
   EXPECT_EQ(print(none), "");
-  const Throughput same = correct(one_megabyte({}), none.of(Operation::read, Mode::direct));
+  const Throughput same = correct(one_megabyte({}), none.of({}));
   EXPECT_EQ(same.rate, mega);
   EXPECT_EQ(same.low, mega / 2);
 }
@@ -84,10 +84,34 @@ TEST(Learned, OperationsAndModesAreApart) {
   read.workload.mode = Mode::direct;
   const std::vector<PlaceOutcome> both = {took(2), read};
   const Corrections found = learn(both, one_megabyte, now);
-  EXPECT_NEAR(found.of(Operation::write, Mode::buffered).factor, std::sqrt(2), 1e-9);
-  EXPECT_NEAR(found.of(Operation::read, Mode::direct).factor, 2, 1e-9);
-  EXPECT_FALSE(found.of(Operation::read, Mode::buffered).any());
-  EXPECT_EQ(print(found), "direct read x2 by 1 run, buffered write x1.41 by 1 run");
+  EXPECT_NEAR(found.of(took(1).workload).factor, std::sqrt(2), 1e-9);
+  EXPECT_NEAR(found.of(read.workload).factor, 2, 1e-9);
+  Workload buffered = read.workload;
+  buffered.mode = Mode::buffered;
+  EXPECT_FALSE(found.of(buffered).any());
+  EXPECT_EQ(print(found),
+            "direct sequential read up to 1M x2 by 1 run, "
+            "buffered sequential write up to 1M x1.41 by 1 run");
+}
+
+TEST(Learned, SmallFilesAndRandomOnesTellNothingOfStreams) {
+  PlaceOutcome small = took(100, 2);
+  small.workload.request = 150'000;
+  small.workload.mode = Mode::synced;
+  PlaceOutcome random = took(100, 3);
+  random.workload.pattern = Pattern::random;
+  PlaceOutcome large = took(100, 4);
+  large.workload.request = std::uint64_t{256} << 20;
+  const Corrections found = learn(std::vector{small, random, large}, one_megabyte, now);
+  EXPECT_FALSE(found.of(took(1).workload).any());
+  for (const PlaceOutcome& own : {small, random, large}) {
+    EXPECT_NEAR(found.of(own.workload).factor, 10, 1e-6) << own.run;
+  }
+  Workload alike = small.workload;
+  alike.request = 512 * 1024;
+  EXPECT_TRUE(found.of(alike).any()) << "of the same class";
+  alike.request = 16 * 1024;
+  EXPECT_FALSE(found.of(alike).any());
 }
 
 // What was right when it was told, and wrong before it was corrected, teaches the same as ever: the
@@ -98,7 +122,7 @@ TEST(Learned, WhatWasToldDoesNotMatter) {
   EXPECT_NEAR(learned({told}).factor, 2, 1e-9);
   // And what is forecast now does, not what was forecast then.
   const auto twice = [](const Workload&) { return Throughput{.rate = mega / 4, .low = 1, .high = 1e9}; };
-  EXPECT_NEAR(learn(std::vector{told}, twice, now).of(Operation::write, Mode::buffered).factor, 1, 1e-9);
+  EXPECT_NEAR(learn(std::vector{told}, twice, now).of(took(1).workload).factor, 1, 1e-9);
 }
 
 TEST(Learned, BoundsFollowTheRuns) {

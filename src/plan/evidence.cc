@@ -20,16 +20,9 @@ std::vector<Workload> parts_of(const Workload& workload) {
   return out;
 }
 
-// A synced read is a direct one: a read cannot be flushed.
-const Correction& correction_for(const Corrections& corrections, const Workload& workload) {
-  const bool read = workload.operation == Operation::read;
-  return corrections.of(workload.operation,
-                        read && workload.mode == Mode::synced ? Mode::direct : workload.mode);
-}
-
 bool is_corrected(const Evidence& evidence, const Workload& workload) {
   for (const Workload& part : parts_of(workload)) {
-    if (correction_for(evidence.corrections, part).any()) {
+    if (evidence.corrections.of(part).any()) {
       return true;
     }
   }
@@ -58,7 +51,7 @@ Forecast forecast(const Place& place, const Evidence* evidence, const Workload& 
   // Of reads and writes, the mean of the seconds of both.
   Throughput seconds;
   for (const Workload& part : parts) {
-    const Throughput one = correct(plain(part, out.measured), correction_for(evidence->corrections, part));
+    const Throughput one = correct(plain(part, out.measured), evidence->corrections.of(part));
     seconds.rate += 1 / one.rate;
     seconds.low += 1 / one.low;
     seconds.high += 1 / one.high;
@@ -74,7 +67,7 @@ std::string explain_correction(const Evidence* evidence, const Workload& workloa
   }
   std::vector<std::string> out;
   for (const Workload& part : parts_of(workload)) {
-    const Correction& one = correction_for(evidence->corrections, part);
+    const Correction& one = evidence->corrections.of(part);
     if (one.any()) {
       out.push_back(fmt::format("corrected by {} run{}{}: x{:.3g} the time", one.runs,
                                 one.runs == 1 ? "" : "s",

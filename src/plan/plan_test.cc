@@ -225,6 +225,10 @@ Correction taught(double factor, std::uint64_t runs = 12) {
   return {.factor = factor, .spread = 0.1, .weight = static_cast<double>(runs), .runs = runs};
 }
 
+void teach(Evidence& evidence, std::string_view words, const Correction& correction) {
+  evidence.corrections.set(kind_of(workload_of(*parse_intent(words))), correction);
+}
+
 const Ranked& row_of(const Plan& plan, std::string_view name) {
   return *std::find_if(plan.ranking.begin(), plan.ranking.end(),
                        [&](const Ranked& one) { return one.place == name; });
@@ -234,7 +238,7 @@ TEST(Plan, WhatProgramsTookChangesTheRanking) {
   auto places = table2();
   places[1].id = "nvram";
   Profiles profiles;
-  profiles["nvram"].corrections.of(Operation::write, Mode::direct) = taught(100);
+  teach(profiles["nvram"], "random write size-per-IO(512K)", taught(100));
   const Intent intent = *parse_intent("persist random write size-per-IO(512K) totalsize(1GB)");
   ASSERT_EQ(make_plan(intent, places).chosen()->place, "nvram");
   const Plan plan = make_plan(intent, places, profiles);
@@ -264,7 +268,7 @@ TEST(Plan, AProfileIsCorrectedToo) {
   const Intent intent = *parse_intent("persist sequential write size-per-IO(64K)");
   const Plan uncorrected = make_plan(intent, places, profiles);
   const double before = row_of(uncorrected, "nvram").throughput.rate;
-  profiles["nvram"].corrections.of(Operation::write, Mode::direct) = taught(2, 1);
+  teach(profiles["nvram"], "sequential write size-per-IO(64K)", taught(2, 1));
   const Plan plan = make_plan(intent, places, profiles);
   const Ranked& row = row_of(plan, "nvram");
   EXPECT_EQ(row.source, "learned");
@@ -276,8 +280,8 @@ TEST(Plan, AProfileIsCorrectedToo) {
 TEST(Plan, OfReadsAndWritesEachIsCorrectedByItsOwn) {
   const std::vector<Place> places = {place("p", 100e6, Duration(), 1e9, gigabyte)};
   Profiles profiles;
-  profiles[""].corrections.of(Operation::write, Mode::synced) = taught(3);
-  profiles[""].corrections.of(Operation::read, Mode::direct) = taught(2);  // a read cannot be flushed
+  teach(profiles[""], "write sync size-per-IO(1M)", taught(3));
+  teach(profiles[""], "read size-per-IO(1M)", taught(2));  // a read cannot be flushed
   const Intent intent = *parse_intent("readwrite sync size-per-IO(1M)");
   const double plain = make_plan(intent, places).chosen()->throughput.rate;
   const Plan plan = make_plan(intent, places, profiles);
@@ -297,8 +301,8 @@ TEST(Plan, CorrectionsChangeNoConstraint) {
   Profiles slow;
   Profiles fast;
   for (const Place& one : places) {
-    slow[one.id].corrections.of(Operation::write, Mode::direct) = taught(1e6);
-    fast[one.id].corrections.of(Operation::write, Mode::direct) = taught(1e-6);
+    teach(slow[one.id], "write", taught(1e6));
+    teach(fast[one.id], "write", taught(1e-6));
   }
   for (const char* words : {"write totalsize(1GB) availability(0.000001)", "write totalsize(1GB) MTTDL(20y)",
                             "persist write totalsize(1GB)"}) {
