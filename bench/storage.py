@@ -295,5 +295,10 @@ class Kernel:
             raise RuntimeError(f"a request of {size} moved {done} bytes")
         return taken
 
+    def flush(self):
+        start = time.perf_counter()
+        os.fdatasync(self.fd)
+        return time.perf_counter() - start
+
     def close(self):
         os.close(self.fd)

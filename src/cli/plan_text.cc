@@ -42,7 +42,8 @@ std::string advice_text(const Plan& plan, bool explain_it, const Style& style) {
       table.add({fmt::format("{}", i + 1), row.place, escape(row.path), human_rate(row.throughput.rate),
                  human_rate(row.throughput.low), human_rate(row.throughput.high),
                  row.seconds ? human_duration(*row.seconds) : "-",
-                 row.loss_probability ? fmt::format("{:.2g}", *row.loss_probability) : "?", row.source},
+                 row.loss_probability ? fmt::format("{:.2g}", *row.loss_probability) : "?",
+                 row.source + (row.measured && !is_sure(row) ? ", not sure" : "")},
                 colour_of_rank(i));
     }
     out += table.print(style);

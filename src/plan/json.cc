@@ -13,6 +13,7 @@ Json to_json(const Plan& plan, const std::vector<std::string>& warnings) {
     row["high"] = candidate.throughput.high;
     row["seconds"] = number_or_null(candidate.seconds);
     row["source"] = candidate.source;
+    row["sure"] = is_sure(candidate);
     row["mttdl"] = number_or_null(candidate.mttdl);
     row["loss_probability"] = number_or_null(candidate.loss_probability);
     row["lifetime"] = number_or_null(candidate.lifetime);

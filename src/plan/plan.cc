@@ -187,6 +187,10 @@ Reasons explain(const Plan& plan, const Ranked& row) {
   return out;
 }
 
+bool is_sure(const Ranked& row) {
+  return row.measured && row.evidence->profile->sure;
+}
+
 Throughput forecast(const Ranked& row, const Workload& workload) {
   return forecast(*row.where, row.evidence, workload).throughput;
 }

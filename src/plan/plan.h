@@ -58,6 +58,9 @@ struct Reasons {
 };
 Reasons explain(const Plan& plan, const Ranked& row);
 
+// Whether it is by a profile that was sure of what it measured.
+bool is_sure(const Ranked& row);
+
 // The forecast of a row for another workload.
 Throughput forecast(const Ranked& row, const Workload& workload);
 

@@ -15,9 +15,18 @@ namespace sluice {
 namespace {
 
 // What is not measured but concluded is less sure by this, relative.
-constexpr double doubt_of_streams = 0.10;
 constexpr double doubt_of_unmeasured_streams = 0.50;
 constexpr double doubt_of_strides = 0.15;
+
+// A machine is not the same an hour later: what takes long on the device hardly feels that, what takes the
+// processor and memory does. Half widths in logarithms that hold nine of ten measurements by other programs
+// (scripts/bench forecast-error), and how much more several streams differ.
+constexpr double drift_of_slow = 0.15;
+constexpr double drift_of_fast = 0.40;
+constexpr double slow_seconds = 1e-3;
+constexpr double fast_seconds = 3e-5;
+constexpr double fast_rate = 1e9;  // bytes a second, about what memory can be copied at
+constexpr double drift_of_streams = 1.7;
 
 double interpolate(double x, double x0, double y0, double x1, double y1) {
   return x1 > x0 ? y0 + (y1 - y0) * std::clamp((x - x0) / (x1 - x0), 0.0, 1.0) : y1;
@@ -57,6 +66,23 @@ std::optional<Estimate> alone(const Profile& profile, Access access, std::uint64
 void widen(Estimate& estimate, double doubt) {
   estimate.low /= 1 + doubt;
   estimate.high *= 1 + doubt;
+}
+
+// REQUIRES: `seconds` of one request, however many there are at once.
+double drift(double seconds, std::uint64_t size, unsigned streams) {
+  const double share =
+      static_cast<double>(size) / seconds >= fast_rate
+          ? 1
+          : std::clamp(std::log(slow_seconds / seconds) / std::log(slow_seconds / fast_seconds), 0.0, 1.0);
+  return (drift_of_slow + share * (drift_of_fast - drift_of_slow)) * (streams > 1 ? drift_of_streams : 1);
+}
+
+// Doubts of different causes add up by the squares of their logarithms.
+void widen_by_drift(Estimate& estimate, double by) {
+  const double down = std::hypot(std::log(estimate.seconds / estimate.low), by);
+  const double up = std::hypot(std::log(estimate.high / estimate.seconds), by);
+  estimate.low = estimate.seconds * std::exp(-down);
+  estimate.high = estimate.seconds * std::exp(up);
 }
 
 // How much of the way to the random time a gap costs: by the logarithm of the gap.
@@ -146,10 +172,26 @@ double at_size(std::span<const Together> rows, double size, double alone) {
   return high.seconds + slope * (size - high.size);
 }
 
-// Where several streams were not measured. Sequential ones side by side are random to the device; but what
-// goes through the page cache comes in pieces as long as the kernel reads ahead, and is gathered before it is
-// written.
+// How many times as many small requests the device takes when so many are under way.
+double gain_of_depth(const Profile& profile, bool write, unsigned depth) {
+  double one = 0;
+  double most = 0;
+  for (const Depth& row : profile.depths) {
+    if (row.write == write) {
+      one = row.depth == 1 ? row.iops : one;
+      most = row.depth <= depth ? std::max(most, row.iops) : most;
+    }
+  }
+  return one > 0 ? std::max(1.0, most / one) : 1;
+}
+
+// Where several streams were not measured. Random requests are under way together. Sequential ones side by
+// side are random to the device, unless it has a cache for them; but what goes through the page cache comes
+// in pieces as long as the kernel reads ahead, and is gathered before it is written.
 double side_by_side(const Profile& profile, const Wish& wish, double seconds) {
+  if (wish.access.random && !wish.access.write) {
+    return seconds / gain_of_depth(profile, false, wish.streams);
+  }
   if (wish.access.random || (wish.access.write && wish.access.mode == Mode::buffered)) {
     return seconds;
   }
@@ -165,14 +207,24 @@ double side_by_side(const Profile& profile, const Wish& wish, double seconds) {
 
 void apply_streams(const Profile& profile, const Wish& wish, Estimate& estimate) {
   const std::vector<Together> several = together(profile, wish.access, wish.streams);
-  const double doubt = several.empty() ? doubt_of_unmeasured_streams : doubt_of_streams;
   const double seconds = several.empty() ? side_by_side(profile, wish, estimate.seconds)
                                          : at_size(several, static_cast<double>(wish.size), estimate.seconds);
   const double factor = seconds / estimate.seconds;
   estimate.seconds *= factor;
   estimate.low *= factor;
   estimate.high *= factor;
-  widen(estimate, doubt);
+  if (several.empty()) {
+    widen(estimate, doubt_of_unmeasured_streams);
+  }
+}
+
+// A device takes writes into its own cache until that is full; from then on, they take what it sustains.
+void mind_the_cache(const Profile& profile, const Wish& wish, Estimate& estimate) {
+  const Curve& sustained =
+      profile.curves[index_of({.mode = Mode::sustained, .write = true, .random = wish.access.random})];
+  if (wish.access.mode == Mode::direct && wish.access.write && !sustained.empty()) {
+    estimate.high = std::max(estimate.high, sustained.at(static_cast<double>(wish.size)).seconds);
+  }
 }
 
 }  // namespace
@@ -182,6 +234,8 @@ std::optional<Estimate> expect(const Profile& profile, const Wish& wish) {
   if (!out) {
     return {};
   }
+  mind_the_cache(profile, wish, *out);
+  const double one = out->seconds;
   if (wish.gap > 0 && !wish.access.random) {
     Access random = wish.access;
     random.random = true;
@@ -196,6 +250,7 @@ std::optional<Estimate> expect(const Profile& profile, const Wish& wish) {
   if (wish.streams > 1) {
     apply_streams(profile, wish, *out);
   }
+  widen_by_drift(*out, drift(one, wish.size, wish.streams));
   return out;
 }
 
@@ -215,8 +270,9 @@ std::string explain(const Profile& profile, const Wish& wish) {
   if (wish.streams > 1) {
     out += fmt::format(", {} streams together", wish.streams);
   }
-  return out + fmt::format(" = {} ({} to {})", human_duration(estimate->seconds),
-                           human_duration(estimate->low), human_duration(estimate->high));
+  return out + fmt::format(" = {} ({} to {}){}", human_duration(estimate->seconds),
+                           human_duration(estimate->low), human_duration(estimate->high),
+                           profile.sure ? "" : ", not sure");
 }
 
 }  // namespace sluice

@@ -15,6 +15,9 @@ namespace {
 constexpr double burst_seconds = 0.02;  // requests of one kind in a row
 constexpr std::size_t longest_burst = 32;
 constexpr std::size_t shortest_write_burst = 2;
+// Bursts of one kind and size that took no longer than this together are made again, whatever the time: one
+// burst that the machine held up must not stand for the place.
+constexpr double cheap_seconds = 0.05;
 // A machine that has just done something else is slower for a moment.
 constexpr double lead_in_seconds = 0.002;
 constexpr double short_request = 0.0005;
@@ -41,6 +44,7 @@ class Measurer {
  private:
   using Bursts = std::vector<Burst>;
   using Samples = std::array<Bursts, access_count>;
+  using Spent = std::array<double, access_count>;
 
   Status measure_point(std::uint64_t size, double seconds, bool must);
   Result<Burst> sample(const Access& access, std::uint64_t size);
@@ -49,7 +53,6 @@ class Measurer {
   Result<double> write_run(const Access& access, std::uint64_t size);
   Result<double> flush_alone(const Access& access);
   [[nodiscard]] bool sure(const Access& access, std::uint64_t size, const Bursts& bursts) const;
-  [[nodiscard]] bool sure(std::uint64_t size) const;
   [[nodiscard]] std::optional<Measured> point(const Access& access, std::uint64_t size) const;
   void fit_all();
   [[nodiscard]] std::optional<std::uint64_t> next_size() const;
@@ -60,6 +63,7 @@ class Measurer {
   double start_;
   double run_seconds_;
   std::map<std::uint64_t, Samples> samples_;
+  std::map<std::uint64_t, Spent> spent_;                                        // seconds that they took
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> run_lengths_;  // of writes, in requests
   std::array<std::optional<double>, access_count> flush_alone_;
   MeasuredCurves out_;
@@ -198,18 +202,11 @@ bool Measurer::sure(const Access& access, std::uint64_t size, const Bursts& burs
     return bursts.size() >= options_.repetitions;
   }
   const bool runs = access.mode == Mode::buffered || access.mode == Mode::sustained;
-  const std::size_t least = runs ? least_runs : least_bursts;
-  if (bursts.size() < least) {
+  if (bursts.size() < (runs ? least_runs : least_bursts)) {
     return false;
   }
   const auto known = point(access, size);
   return bursts.size() >= most_bursts || (known && known->half <= options_.bound * known->seconds);
-}
-
-bool Measurer::sure(std::uint64_t size) const {
-  const Samples& samples = samples_.at(size);
-  return std::all_of(options_.accesses.begin(), options_.accesses.end(),
-                     [&](const Access& access) { return sure(access, size, samples[index_of(access)]); });
 }
 
 // All accesses in turn, so that whatever drifts drifts for all of them; each at least once where it must be,
@@ -217,17 +214,27 @@ bool Measurer::sure(std::uint64_t size) const {
 Status Measurer::measure_point(std::uint64_t size, double seconds, bool must) {
   options_.pause(print_size(size));
   Samples& samples = samples_[size];
+  Spent& spent = spent_[size];
   const double deadline = steady_seconds() + seconds;
-  const auto in_time = [&] { return options_.repetitions != 0 || steady_seconds() < deadline; };
-  do {
+  const auto wanted = [&](const Access& access) {
+    const std::size_t i = index_of(access);
+    const Bursts& bursts = samples[i];
+    const bool cheap = !bursts.empty() && bursts.size() < least_bursts && spent[i] < cheap_seconds;
+    return (bursts.empty() && must) || (!sure(access, size, bursts) &&
+                                        (cheap || options_.repetitions != 0 || steady_seconds() < deadline));
+  };
+  for (bool again = true; again;) {
+    again = false;
     for (const Access& access : options_.accesses) {
-      Bursts& row = samples[index_of(access)];
-      if ((row.empty() && must) || (!sure(access, size, row) && in_time())) {
+      if (wanted(access)) {
+        const double start = steady_seconds();
         SLUICE_TRY(Burst one, sample(access, size));
-        row.push_back(std::move(one));
+        samples[index_of(access)].push_back(std::move(one));
+        spent[index_of(access)] += steady_seconds() - start;
+        again = true;
       }
     }
-  } while (!sure(size) && in_time());
+  }
   return {};
 }
 
