@@ -98,6 +98,17 @@ wait_until() { # command...
   fail "gave up: $*"
 }
 
+# Leaves whatever else the machine has out of the configuration, sluice.toml: a case must neither choose its places nor
+# put in order what lies there.
+only_places() { # name...
+  "$SLUICE" places --config sluice.toml --json | /usr/bin/python3 -c '
+import json, sys
+for place in json.load(sys.stdin)["places"]:
+    if place["name"] not in sys.argv[1:]:
+        print("[place." + json.dumps(place["name"]) + "]\nignore = true")' "$@" >others.toml
+  cat others.toml >>sluice.toml
+}
+
 # Types the commands of a page of docs/ as they are printed, one after another, in a folder `page`; the output is in out.
 follow_page() { # name
   mkdir -p bin page
