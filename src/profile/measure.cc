@@ -25,6 +25,7 @@ constexpr std::size_t longest_lead_in = 32;
 constexpr std::size_t least_bursts = 4;
 constexpr std::size_t least_runs = 3;  // of buffered and sustained requests, each of which is one value
 constexpr std::size_t most_bursts = 2000;
+constexpr std::size_t most_passes = 6;     // each of which is many requests
 constexpr std::size_t most_further = 200;  // sizes
 
 class Measurer {
@@ -206,7 +207,8 @@ bool Measurer::sure(const Access& access, std::uint64_t size, const Bursts& burs
     return false;
   }
   const auto known = point(access, size);
-  return bursts.size() >= most_bursts || (known && known->half <= options_.bound * known->seconds);
+  const std::size_t most = access.mode == Mode::sustained ? most_passes : most_bursts;
+  return bursts.size() >= most || (known && known->half <= options_.bound * known->seconds);
 }
 
 // All accesses in turn, so that whatever drifts drifts for all of them; each at least once where it must be,
