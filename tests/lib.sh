@@ -24,6 +24,37 @@ need() { # command...
   done
 }
 
+# Skips where no file system can be mounted, as in a container.
+need_mounts() {
+  mkdir -p probe
+  mount -t tmpfs tmpfs probe 2>/dev/null || skip "cannot mount here"
+  umount probe
+  rmdir probe
+}
+
+# Whether we see that another user has a file open: root in a container does not.
+sees_others_files() {
+  local found=''
+  touch theirs
+  if [ "$(id -u)" = 0 ] && chown 1 theirs 2>/dev/null; then
+    /usr/bin/python3 -c 'import fcntl; fcntl.fcntl(open("theirs"), fcntl.F_SETLEASE, fcntl.F_RDLCK)' 2>/dev/null &&
+      found=yes
+  fi
+  rm -f theirs
+  [ -n "$found" ]
+}
+
+# Whether files can be found without their names, by which those that were removed are told from those that were moved.
+opens_by_handle() {
+  /usr/bin/python3 -c '
+import ctypes, os
+libc = ctypes.CDLL(None)
+handle = (ctypes.c_uint * 34)(128)
+mount = ctypes.c_int()
+assert libc.name_to_handle_at(-100, b".", handle, ctypes.byref(mount), 0) == 0
+assert libc.open_by_handle_at(os.open(".", os.O_RDONLY), handle, 0) >= 0' 2>/dev/null
+}
+
 # The compiler's options for a program that uses a library of this build: sanitizers have to be in both.
 sanitizers() {
   sed -n 's/^SLUICE_SANITIZE:STRING=\(..*\)/-fsanitize=\1/p' "$SLUICE_BUILD/CMakeCache.txt"

@@ -23,10 +23,7 @@ need_devices() {
   need losetup
   [ -c /dev/fuse ] || skip "no /dev/fuse here"
   [ -c /dev/loop-control ] || skip "no loop devices here"
-  mkdir probe
-  mount -t tmpfs tmpfs probe 2>/dev/null || skip "cannot mount here"
-  umount probe
-  rmdir probe
+  need_mounts
 }
 
 # A new device; its status is then in stdout. Without calibration, because nothing here is about exact times.
