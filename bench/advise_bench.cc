@@ -87,9 +87,9 @@ BENCHMARK(profiles)->Unit(benchmark::kMillisecond);
 void corrected(benchmark::State& state) {
   const auto places = thousand();
   auto known = measured(places);
+  const auto kind = sluice::kind_of(sluice::workload_of(intent()));
   for (auto& [id, evidence] : known) {
-    evidence.corrections.of(sluice::Operation::write, sluice::Mode::direct) = {
-        .factor = 1.3, .spread = 0.2, .weight = 8, .runs = 12};
+    evidence.corrections.set(kind, {.factor = 1.3, .spread = 0.2, .weight = 8, .runs = 12});
   }
   measure(state, [&] { return sluice::make_plan(intent(), places, known); });
 }
