@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "allocations.h"
+#include "base/json.h"
 #include "intent/parse.h"
 #include "plan/json.h"
 #include "plan/plan.h"

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/reach.h"
 #include "base/text.h"
+#include "base/toml.h"
 #include "base/units.h"
 
 namespace sluice {
@@ -29,24 +30,6 @@ std::optional<std::string> scalar(const toml::node& node) {
   return std::nullopt;
 }
 
-// The parser follows a.b.c.… by recursion and has no limit of its own: thousands of parts would overflow the
-// stack. Anything that cannot be part of a key ends the count.
-Status check_key_depth(std::string_view text, const std::string& path) {
-  constexpr std::size_t most = 400;
-  std::size_t dots = 0;
-  std::size_t line = 1;
-  for (const char c : text) {
-    line += c == '\n' ? 1 : 0;
-    const bool key = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     std::string_view("_-.\"' \t").find(c) != std::string_view::npos;
-    dots = !key ? 0 : dots + (c == '.' ? 1 : 0);
-    if (dots > most) {
-      return bad_input(fmt::format("{}:{}:1: a key of more than {} parts", escape(path), line, most));
-    }
-  }
-  return {};
-}
-
 std::string config_home() {
   std::string xdg = environment("XDG_CONFIG_HOME");
   if (xdg.starts_with('/')) {
@@ -58,33 +41,11 @@ std::string config_home() {
 
 }  // namespace
 
-Result<toml::table> parse_toml(std::string_view text, const std::string& path) {
-  SLUICE_CHECK(check_key_depth(text, path));
-  try {
-    return toml::parse(text, path);
-  } catch (const toml::parse_error& error) {
-    return bad_input(
-        fmt::format("{}: {}", place_in(path, error.source()), escape(std::string(error.description()))));
-  }
-}
-
-std::string place_in(const std::string& path, const toml::source_region& region) {
-  return fmt::format("{}:{}:{}", escape(path), region.begin.line, region.begin.column);
-}
-
-Error unknown_key(const std::string& path, const toml::key& key, std::span<const std::string_view> known) {
-  std::string advice = did_you_mean(key.str(), known);
-  if (advice.empty()) {
-    advice = fmt::format("known are: {}", fmt::join(known, ", "));
-  }
-  return bad_input(fmt::format("{}: unknown key {}", place_in(path, key.source()), quote(key.str())),
-                   std::move(advice));
-}
-
 Result<Config> Config::parse(std::string_view text, std::string path) {
   SLUICE_TRY(auto table, parse_toml(text, path));
   Config out;
-  out.files_.push_back({.path = std::move(path), .table = std::move(table)});
+  out.files_.push_back(
+      std::make_shared<const ConfigFile>(ConfigFile{.path = std::move(path), .table = std::move(table)}));
   return out;
 }
 
@@ -118,23 +79,25 @@ Result<Config> Config::load(const std::string& only) {
           "give another file with --config, or --config /dev/null for none");
     }
     SLUICE_TRY(auto table, parse_toml(*text, path));
-    out.files_.push_back({.path = std::move(path), .table = std::move(table)});
+    out.files_.push_back(
+        std::make_shared<const ConfigFile>(ConfigFile{.path = std::move(path), .table = std::move(table)}));
   }
   return out;
 }
 
 Result<std::optional<Config::Setting>> Config::find(std::string_view key) const {
-  for (const ConfigFile& file : files_) {
-    const toml::node* node = file.table.get(key);
+  for (const auto& file : files_) {
+    const toml::node* node = file->table.get(key);
     if (node == nullptr) {
       continue;
     }
-    Setting out{.values = {}, .origin = place_in(file.path, node->source()), .folder = folder_of(file.path)};
+    Setting out{
+        .values = {}, .origin = place_in(file->path, node->source()), .folder = folder_of(file->path)};
     const auto add = [&](const toml::node& value) -> Status {
       auto text = scalar(value);
       if (!text) {
         return bad_input(fmt::format("{}: key {} needs a plain value, not a {}",
-                                     place_in(file.path, value.source()), quote(key),
+                                     place_in(file->path, value.source()), quote(key),
                                      value.is_table() ? "table" : "date or list"));
       }
       out.values.push_back(std::move(*text));
@@ -153,10 +116,10 @@ Result<std::optional<Config::Setting>> Config::find(std::string_view key) const 
 }
 
 Status Config::check_keys(std::span<const std::string_view> known) const {
-  for (const ConfigFile& file : files_) {
-    for (const auto& [key, node] : file.table) {
+  for (const auto& file : files_) {
+    for (const auto& [key, node] : file->table) {
       if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
-        return unknown_key(file.path, key, known);
+        return unknown_key(file->path, key, known);
       }
     }
   }

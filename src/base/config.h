@@ -2,7 +2,7 @@
 // earlier file hides the same key in a later one.
 #pragma once
 
-#include <toml++/toml.h>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,10 +13,7 @@
 
 namespace sluice {
 
-struct ConfigFile {
-  std::string path;
-  toml::table table;
-};
+struct ConfigFile;  // base/toml.h
 
 class Config {
  public:
@@ -28,7 +25,7 @@ class Config {
   static Result<Config> parse(std::string_view text, std::string path);
 
   // Nearest first.
-  [[nodiscard]] const std::vector<ConfigFile>& files() const { return files_; }
+  [[nodiscard]] const std::vector<std::shared_ptr<const ConfigFile>>& files() const { return files_; }
 
   // A top-level value of the nearest file that has the key, as it would be typed on the command line (a
   // boolean as true or false, an array as several values).
@@ -43,15 +40,8 @@ class Config {
   [[nodiscard]] Status check_keys(std::span<const std::string_view> known) const;
 
  private:
-  std::vector<ConfigFile> files_;
+  std::vector<std::shared_ptr<const ConfigFile>> files_;
   std::vector<std::string> warnings_;
 };
-
-// Parses a TOML file; an error names file, line and column.
-Result<toml::table> parse_toml(std::string_view text, const std::string& path);
-// "file:line:column" of a node, for messages.
-std::string place_in(const std::string& path, const toml::source_region& region);
-// Error for a key that is not among those known: file, line, column, the key and the nearest.
-Error unknown_key(const std::string& path, const toml::key& key, std::span<const std::string_view> known);
 
 }  // namespace sluice

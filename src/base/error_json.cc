@@ -1,5 +1,7 @@
 #include "base/error_json.h"
 
+#include "base/json.h"
+
 namespace sluice {
 Json error_json(const Error& error) {
   Json out = {{"error", error.what}};

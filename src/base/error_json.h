@@ -1,7 +1,9 @@
 // An error on its way from one process to another: what, errno, advice and whose fault it was survive.
 #pragma once
 
-#include "base/json.h"
+#include <optional>
+
+#include "base/json_fwd.h"
 #include "base/result.h"
 
 namespace sluice {

@@ -5,7 +5,20 @@
 
 #include "base/text.h"
 
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+
 namespace sluice {
+
+JsonBox::JsonBox() : value_(std::make_unique<Json>()) {}
+JsonBox::JsonBox(Json value) : value_(std::make_unique<Json>(std::move(value))) {}
+JsonBox::JsonBox(const JsonBox& other) : value_(std::make_unique<Json>(*other.value_)) {}
+JsonBox::JsonBox(JsonBox&& other) noexcept = default;
+JsonBox& JsonBox::operator=(const JsonBox& other) {
+  value_ = std::make_unique<Json>(*other.value_);
+  return *this;
+}
+JsonBox& JsonBox::operator=(JsonBox&& other) noexcept = default;
+JsonBox::~JsonBox() = default;
 
 void put_bytes(Json& object, const std::string& key, std::string_view bytes) {
   if (is_utf8(bytes)) {

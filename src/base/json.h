@@ -6,9 +6,12 @@
 #include <string>
 #include <string_view>
 
-namespace sluice {
+#include "base/json_fwd.h"
 
-using Json = nlohmann::ordered_json;
+// Compiled once, in json.cc.
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+
+namespace sluice {
 
 // Bytes that may not be UTF-8 (a path). Valid UTF-8 is given exactly; otherwise the escaped text, and the
 // exact bytes as "<key>_base64" beside it.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 

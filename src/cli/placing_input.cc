@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/reach.h"
 #include "base/text.h"

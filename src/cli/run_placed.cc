@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "catalog/catalog.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "cli/verb.h"
 #include "run/placed.h"
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/reach.h"
 #include "base/text.h"

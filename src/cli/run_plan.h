@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "cli/verb.h"
 #include "intent/rules.h"
 #include "plan/stages.h"

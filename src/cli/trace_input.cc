@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/text.h"

@@ -6,10 +6,10 @@
 #include <array>
 #include <iterator>
 
-#include "base/config.h"
 #include "base/files.h"
 #include "base/reach.h"
 #include "base/text.h"
+#include "base/toml.h"
 
 namespace sluice {
 namespace {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error_json.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace sluice::lab {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/units.h"
 #include "lab/folder.h"
 #include "lab/reactor.h"

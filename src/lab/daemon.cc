@@ -13,6 +13,7 @@
 
 #include "base/error_json.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "lab/faults.h"
 #include "lab/platter.h"
 

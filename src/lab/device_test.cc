@@ -1,4 +1,5 @@
 #include "lab/device.h"
+#include "base/json.h"
 
 #include <gmock/gmock.h>
 

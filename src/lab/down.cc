@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/mountinfo.h"
 #include "base/subprocess.h"
 #include "base/text.h"

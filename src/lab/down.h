@@ -1,7 +1,7 @@
 // Takes a lab down: every mount, loop device, process, namespace and file, whatever state it is in.
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "lab/folder.h"
 
 namespace sluice::lab {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 

@@ -5,9 +5,10 @@
 #include <array>
 #include <cmath>
 
-#include "base/config.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
+#include "base/toml.h"
 #include "base/units.h"
 
 namespace sluice::lab {

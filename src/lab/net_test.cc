@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "lab/net_rate.h"
 
 namespace sluice::lab {

@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/step.h"
 #include "base/subprocess.h"
 #include "base/text.h"

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/step.h"
 #include "base/subprocess.h"

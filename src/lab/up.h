@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "lab/folder.h"
 
 namespace sluice::lab {

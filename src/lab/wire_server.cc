@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/step.h"
 #include "base/subprocess.h"

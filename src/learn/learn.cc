@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/json.h"
 #include "base/reach.h"
 #include "base/sys.h"
 #include "intent/parse.h"
@@ -198,8 +199,8 @@ class Learning {
     out_.about = trace_.about();
     out_.trouble = trace_.trouble();
     out_.events = trace_.events();
-    out_.hashed = out_.about.is_object() && out_.about.value("hashed", false);
-    const std::string traced = folder_in(out_.about);
+    out_.hashed = out_.about->is_object() && out_.about->value("hashed", false);
+    const std::string traced = folder_in(*out_.about);
     out_.folder = settings_.folder.empty() ? traced : settings_.folder;
     make_families(traced);
     filter();
@@ -328,7 +329,7 @@ class Learning {
     }
     out.exact = draft.family.alike;
     add_shared_words(number, out);
-    propose_temp(out, observed, folder_in(out_.about), settings_.look && !out_.hashed);
+    propose_temp(out, observed, folder_in(*out_.about), settings_.look && !out_.hashed);
     put_in_order(out.words);
     return out;
   }

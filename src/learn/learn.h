@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "intent/glob.h"
 #include "trace/reader.h"
@@ -88,7 +88,7 @@ struct LearnedFamily {
 };
 
 struct Lessons {
-  Json about;           // of the trace
+  JsonBox about;        // of the trace
   std::string folder;   // to which globs are relative; "" = all are absolute
   std::string trouble;  // why the trace could not be read to its end; "" = it was
   bool hashed = false;  // paths are hashes, and no rule can match

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 
+#include "base/json.h"
 #include "intent/rules.h"
 #include "learn/families.h"
 #include "learn/names.h"

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace sluice {
@@ -126,7 +127,7 @@ std::string pragmas_text(const Lessons& lessons, const std::vector<LearnedPragma
       continue;
     }
     const std::string place =
-        fmt::format("{}:{}", short_path(pragma.where->file, lessons.about), pragma.where->line);
+        fmt::format("{}:{}", short_path(pragma.where->file, *lessons.about), pragma.where->line);
     out += pragma.intent.empty() ? fmt::format("# {}: no word is true of all: {}\n", place, files)
                                  : fmt::format("{}: #pragma sig {}  // {}\n", place, pragma.intent, files);
   }

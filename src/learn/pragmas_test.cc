@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "base/json.h"
+
 namespace sluice {
 namespace {
 
@@ -59,7 +61,7 @@ TEST(Pragmas, ATraceWithoutSitesIsRefused) {
 // Whatever files and functions are called, a pragma is one line, which no backslash goes on with.
 TEST(Pragmas, Text) {
   Lessons lessons;
-  lessons.about = {{"folder", "/home/u"}};
+  lessons.about = Json{{"folder", "/home/u"}};
   LearnedPragma known{.where = SourceLine{.file = "/home/u/src/a.c", .line = 7, .function = "f"},
                       .site = "/p+0x1",
                       .intent = "write",

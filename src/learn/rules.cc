@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "learn/learn.h"
@@ -28,7 +29,7 @@ std::string requests_text(const LearnedRequests& requests, std::string_view done
 }
 
 std::string head(const Lessons& lessons) {
-  const std::string command = command_of(lessons.about);
+  const std::string command = command_of(*lessons.about);
   std::string out = fmt::format("# Learned from {}{}.\n", plural(lessons.events, "call"),
                                 command.empty() ? "" : fmt::format(" of: {}", command));
   if (!lessons.trouble.empty()) {
@@ -162,7 +163,7 @@ std::string rules_text(const Lessons& lessons) {
 
 Json lessons_json(const Lessons& lessons) {
   Json out;
-  out["about"] = lessons.about;
+  out["about"] = *lessons.about;
   put_bytes(out, "folder", lessons.folder);
   out["trouble"] = lessons.trouble;
   out["hashed"] = lessons.hashed;

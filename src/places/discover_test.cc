@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "base/json.h"
 #include "base/sys.h"
 #include "places/place_json.h"
 

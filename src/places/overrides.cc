@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/toml.h"
 #include "places/naming.h"
 
 namespace sluice {
@@ -333,7 +334,8 @@ std::vector<std::string_view> device_keys() {
 Result<Overrides> parse_overrides(const Config& config) {
   Overrides out;
   std::vector<std::string> ignore_seen;
-  for (const ConfigFile& file : config.files()) {
+  for (const auto& each : config.files()) {
+    const ConfigFile& file = *each;
     SLUICE_TRY(const auto places, tables_of(file, "place"));
     for (const auto& [name, table] : places) {
       PlaceOverride& entry = entry_named(out.places, name);

@@ -1,5 +1,6 @@
 #include "places/place_json.h"
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace sluice {

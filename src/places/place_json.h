@@ -2,7 +2,7 @@
 // the form.
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "places/discover.h"
 #include "places/place.h"
 

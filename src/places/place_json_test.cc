@@ -1,4 +1,5 @@
 #include "places/place_json.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/text.h"

@@ -1,5 +1,7 @@
 #include "plan/json.h"
 
+#include "base/json.h"
+
 namespace sluice {
 
 Json to_json(const Plan& plan, const std::vector<std::string>& warnings) {

@@ -1,7 +1,7 @@
 // The plan as `sluice advise --json` prints it (docs/schema/advise.json).
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "plan/plan.h"
 
 namespace sluice {

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "base/reach.h"
 #include "base/text.h"
 #include "places/remember.h"

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error_json.h"
+#include "base/json.h"
 #include "base/reach.h"
 #include "base/text.h"
 #include "profile/probes.h"

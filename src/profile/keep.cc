@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "profile/profile_json.h"

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "places/place.h"
 #include "profile/access.h"
 #include "profile/curve.h"

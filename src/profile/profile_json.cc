@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/json.h"
 #include "base/units.h"
 
 namespace sluice {

@@ -1,6 +1,7 @@
 // A profile as JSON: in full for users, and what is kept of it.
 #pragma once
 
+#include "base/json_fwd.h"
 #include "profile/profile.h"
 
 namespace sluice {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "profile/profile_json.h"
 
 namespace sluice {

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/median.h"
 #include "base/stop.h"

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "replay/feed.h"
 #include "replay/scan.h"
 #include "replay/scratch.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/median.h"
 #include "base/table.h"
 #include "base/text.h"

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <memory>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "report/findings.h"
@@ -61,15 +62,15 @@ std::string when(const Json& about) {
 
 std::string head_of(const ReportInput& input) {
   const TraceView& view = input.view;
-  const std::string command = command_of(view.about);
+  const std::string command = command_of(*view.about);
   std::vector<std::string> facts;
-  for (const std::string& fact : {text_of(view.about, "host"), when(view.about)}) {
+  for (const std::string& fact : {text_of(*view.about, "host"), when(*view.about)}) {
     if (!fact.empty()) {
       facts.push_back(fact);
     }
   }
-  if (view.end.is_object() && view.end.contains("status") && view.end["status"].is_number_integer()) {
-    facts.push_back(fmt::format("ended with status {}", view.end["status"].get<std::int64_t>()));
+  if (view.end->is_object() && view.end->contains("status") && (*view.end)["status"].is_number_integer()) {
+    facts.push_back(fmt::format("ended with status {}", (*view.end)["status"].get<std::int64_t>()));
   }
   facts.push_back(fmt::format("{} recorded", counted(view.events, "call", "calls")));
   if (!view.point.empty() && view.point != "program") {
@@ -440,7 +441,7 @@ std::string foot_of(const ReportInput& input) {
 
 std::string report_page(const ReportInput& input) {
   const TraceView& view = input.view;
-  const std::string command = command_of(view.about);
+  const std::string command = command_of(*view.about);
   // The policy is for the browser to hold us to it: nothing is fetched from anywhere.
   std::string out = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace sluice {

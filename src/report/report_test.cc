@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <random>
 
+#include "base/json.h"
 #include "report/findings.h"
 #include "report/pieces.h"
 #include "trace/writer.h"
@@ -305,7 +306,7 @@ TEST(Findings, Numbers) {
 TEST(Page, EscapesAll) {
   const std::string odd = "</script><script>x()</script>\"'&\n\xff";
   TraceView view;
-  view.about = {{"command", {odd}}, {"host", odd}};
+  view.about = Json{{"command", {odd}}, {"host", odd}};
   view.trouble = odd;
   view.point = odd;
   view.files.push_back(row("/" + odd, 10));

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/json.h"
 #include "trace/family.h"
 #include "trace/pattern.h"
 #include "trace/text.h"
@@ -452,7 +453,7 @@ Result<TraceView> view_of(TraceReader& trace, std::uint8_t point) {
   out.about = trace.about();
   out.end = trace.end();
   out.trouble = trace.trouble();
-  const Json points = out.about.is_object() ? out.about.value("points", Json::array()) : Json::array();
+  const Json points = out.about->is_object() ? out.about->value("points", Json::array()) : Json::array();
   if (points.is_array() && point < points.size() && points[point].is_string()) {
     out.point = points[point].get<std::string>();
   }

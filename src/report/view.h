@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "report/timeline.h"
 #include "trace/reader.h"
@@ -64,8 +64,8 @@ struct ViewRow {
 struct TraceView {
   static constexpr std::size_t most_rows = 200;
 
-  Json about;           // what was traced, as the trace tells
-  Json end;             // null where it was cut
+  JsonBox about;        // what was traced, as the trace tells
+  JsonBox end;          // null where it was cut
   std::string trouble;  // why not all of it could be read
   std::string point;    // of the stack, where calls were seen
   std::uint64_t events = 0;

@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/terminal.h"
 #include "run/unseen.h"
 

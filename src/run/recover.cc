@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "base/json.h"
 #include "intent/parse.h"
 #include "pipeline/heard.h"
 #include "run/account.h"

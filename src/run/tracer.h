@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
 #include "pipeline/area.h"
 #include "trace/writer.h"

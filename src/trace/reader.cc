@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace sluice {
@@ -60,7 +61,7 @@ Result<std::string> TraceReader::unpack(const TraceBlock& block, std::uint64_t a
 
 Result<bool> TraceReader::index_block(std::uint64_t& at) {
   SLUICE_TRY(const std::string head, read_at(fd_.get(), at, TraceBlock::head_bytes, path_));
-  if (head.empty() && !end_.is_null()) {
+  if (head.empty() && !end_->is_null()) {
     return false;
   }
   struct stat about {};
@@ -95,7 +96,7 @@ Result<bool> TraceReader::index_block(std::uint64_t& at) {
     if (!raw && raw.error().number != EBADMSG) {
       return std::move(raw).error();
     }
-    Json& json = block.kind == TraceBlock::about ? about_ : end_;
+    Json& json = block.kind == TraceBlock::about ? *about_ : *end_;
     if (raw && block.kind != TraceBlock::paths) {
       json = Json::parse(*raw, nullptr, false);
     }

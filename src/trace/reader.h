@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "base/sys.h"
 #include "trace/format.h"
@@ -19,9 +19,9 @@ class TraceReader {
   // further on, is read as far as it is whole: see trouble().
   static Result<TraceReader> open(const std::string& path);
 
-  [[nodiscard]] const Json& about() const { return about_; }
+  [[nodiscard]] const Json& about() const { return *about_; }
   // Of the whole trace; null where it was cut.
-  [[nodiscard]] const Json& end() const { return end_; }
+  [[nodiscard]] const Json& end() const { return *end_; }
   // Why not all of it could be read; "" = it is whole.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   // "" where there is none of that number.
@@ -63,8 +63,8 @@ class TraceReader {
 
   std::string path_;
   UniqueFd fd_;
-  Json about_;
-  Json end_;
+  JsonBox about_;
+  JsonBox end_;
   std::string trouble_;
   std::vector<std::string> paths_;
   std::vector<Stream> streams_;

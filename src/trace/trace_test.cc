@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "trace/reader.h"
 #include "trace/text.h"
 #include "trace/writer.h"

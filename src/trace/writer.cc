@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace sluice {

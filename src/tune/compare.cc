@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "base/stop.h"
 #include "base/units.h"
 
@@ -16,7 +17,7 @@ void note_other_work(std::uint64_t first, const ProgramRun& last, Comparison& ou
   const auto before = static_cast<double>(first);
   const auto after = static_cast<double>(last.bytes());
   constexpr double alike = 0.1;
-  if (last.account.is_object() && std::abs(before - after) > alike * std::max(before, after)) {
+  if (last.account->is_object() && std::abs(before - after) > alike * std::max(before, after)) {
     out.same_work = false;
     out.notes.push_back(
         fmt::format("the program did not do the same work: with these files it moved {} in the first run and "

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -145,18 +146,18 @@ Result<ProgramRun> start(const std::vector<std::string>& words, std::optional<do
 
 bool ProgramRun::is_failure_of_ours() const {
   return exit_status(ended) == failed_itself &&
-         (!account.is_object() || account.value("status", 0) != failed_itself);
+         (!account->is_object() || account->value("status", 0) != failed_itself);
 }
 
 double ProgramRun::program_seconds() const {
-  const double out = account.is_object() ? account.value("seconds", ended.seconds) : ended.seconds;
+  const double out = account->is_object() ? account->value("seconds", ended.seconds) : ended.seconds;
   return std::min(out, ended.seconds);
 }
 
 std::uint64_t ProgramRun::bytes() const {
   std::uint64_t out = 0;
-  if (account.is_object() && account.contains("files")) {
-    for (const Json& file : account["files"]) {
+  if (account->is_object() && account->contains("files")) {
+    for (const Json& file : (*account)["files"]) {
       out += file["read"].value("bytes", std::uint64_t{0}) + file["write"].value("bytes", std::uint64_t{0});
     }
   }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "run/launch.h"
 
@@ -16,7 +16,7 @@ namespace sluice {
 
 struct ProgramRun {
   Ended ended;           // with the seconds until all that Sluice had to do was done, too
-  Json account;          // as `sluice run --json` gives it; null where it ran natively
+  JsonBox account;       // as `sluice run --json` gives it; null where it ran natively
   bool stopped = false;  // it took longer than it may, and was ended
 
   // Sluice failed and has said why, and not the command, which may not have run. REQUIRES: it ran under

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "intent/parse.h"
 #include "intent/rules.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "base/median.h"
 #include "base/table.h"
 #include "base/text.h"

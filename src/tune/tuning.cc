@@ -9,6 +9,7 @@
 #include <array>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"

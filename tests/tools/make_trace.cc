@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "base/json.h"
 #include "trace/writer.h"
 
 namespace {

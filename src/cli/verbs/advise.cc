@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/svg.h"
 #include "cli/intent_input.h"
 #include "cli/place_input.h"

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/intent_input.h"

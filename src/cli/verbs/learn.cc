@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/text.h"

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/reach.h"
 #include "base/sys.h"

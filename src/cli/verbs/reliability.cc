@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/svg.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -247,9 +248,9 @@ Json json_of(const Context& context, const Place& place, const DiskModel& disk, 
   const auto known = [&](double value) {
     return number_or_null(answer.reliable ? std::optional(value) : std::nullopt);
   };
-  const auto estimate = answer.simulation ? answer.simulation->estimate : std::nullopt;
   const auto simulated = [&](double Simulation::Estimate::*part) {
-    return number_or_null(estimate ? std::optional((*estimate).*part) : std::nullopt);
+    const bool is_known = answer.simulation && answer.simulation->estimate;
+    return number_or_null(is_known ? std::optional((*answer.simulation->estimate).*part) : std::nullopt);
   };
   Json out;
   out["layout"] = print(*place.layout);

@@ -3,6 +3,7 @@
 #include <array>
 #include <ctime>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/reach.h"
 #include "base/table.h"

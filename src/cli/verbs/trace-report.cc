@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/trace_input.h"

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "base/json.h"
 #include "cli/trace_input.h"
 #include "run/account.h"
 

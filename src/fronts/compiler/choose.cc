@@ -38,6 +38,10 @@ std::string find_program(const std::string& plugin) {
   return {};
 }
 
+std::string text_in(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
 // Nothing where the answer is not what docs/schema/advise.json says.
 std::optional<Choice> read_answer(const std::string& text) {
   const Json answer = Json::parse(text, nullptr, false);
@@ -53,9 +57,9 @@ std::optional<Choice> read_answer(const std::string& text) {
     }
   }
   for (const Json& row : answer.value("rejected", Json::array())) {
+    const std::string place = text_in(row.value("place", Json()));
     for (const Json& because : row.value("because", Json::array())) {
-      out.reasons.push_back(fmt::format("{}: {}", row.value("place", ""),
-                                        because.is_string() ? because.get<std::string>() : ""));
+      out.reasons.push_back(fmt::format("{}: {}", place, text_in(because)));
     }
   }
   return out;

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "trace/import/import.h"
 
@@ -69,20 +70,20 @@ class Darshan : public Importer {
     };
     if (const auto exe = after("# exe:")) {
       for (const std::string_view word : split_blanks(*exe)) {
-        sink_.about["command"].push_back(escape(word));
+        (*sink_.about)["command"].push_back(escape(word));
       }
     } else if (const auto processes = after("# nprocs:")) {
       processes_ = std::clamp<std::int64_t>(number<std::int64_t>(*processes).value_or(1), 1, most_processes);
     } else if (const auto start = after("# start_time:")) {
-      sink_.about["time"] = number<std::int64_t>(*start).value_or(0);
+      (*sink_.about)["time"] = number<std::int64_t>(*start).value_or(0);
     } else if (after("# DXT, file_id:")) {
       const std::size_t name = line.find("file_name:");
       path_ = name == std::string_view::npos ? "" : trim(line.substr(name + 10));
       section_file_ = 0;
     } else if (const auto rank = after("# DXT, rank:")) {
       const std::size_t host = line.find("hostname:");
-      if (host != std::string_view::npos && sink_.about["host"].is_string()) {
-        sink_.about["host"] = escape(trim(line.substr(host + 9)));
+      if (host != std::string_view::npos && (*sink_.about)["host"].is_string()) {
+        (*sink_.about)["host"] = escape(trim(line.substr(host + 9)));
       }
     }
   }
@@ -180,7 +181,7 @@ class Darshan : public Importer {
       return {};
     }
     if (!std::exchange(of_counters_, true)) {
-      sink_.about["counters"] = true;
+      (*sink_.about)["counters"] = true;
     }
     // A record of rank -1 sums up all of them.
     const std::int64_t processes = rank_ >= 0 ? 1 : std::clamp<std::int64_t>(whole("OPENS"), 1, processes_);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "trace/import/import.h"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "trace/import/lines.h"
 #include "trace/reader.h"
@@ -48,7 +49,7 @@ class WriterSink : public ImportSink {
     if (std::exchange(begun_, true)) {
       return {};
     }
-    return writer_.begin(about);
+    return writer_.begin(*about);
   }
 
   TraceWriter writer_;
@@ -182,14 +183,14 @@ Status import_to(TraceWriter writer, LineReader& reader, const std::vector<std::
                  const ImportFormat& format, const std::string& folder, const std::string& input,
                  const std::string& output, Imported& out) {
   WriterSink sink(std::move(writer));
-  sink.about = {{"sluice", SLUICE_VERSION},
-                {"command", Json::array()},
-                {"host", ""},
-                {"time", nullptr},
-                {"points", {"program"}},
-                {"hashed", false},
-                {"imported", format.name},
-                {"from", input == "-" ? "" : escape(input)}};
+  sink.about = Json{{"sluice", SLUICE_VERSION},
+                    {"command", Json::array()},
+                    {"host", ""},
+                    {"time", nullptr},
+                    {"points", {"program"}},
+                    {"hashed", false},
+                    {"imported", format.name},
+                    {"from", input == "-" ? "" : escape(input)}};
   if (format.sorts) {
     SLUICE_TRY(const std::unique_ptr<SortingSink> sorting, SortingSink::make(output));
     sorting->about = sink.about;

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "trace/event.h"
 
@@ -27,8 +27,8 @@ class ImportSink {
   virtual Status add(const TraceEvent& event) = 0;
   std::uint32_t new_file() { return ++files_; }
 
-  Json about = Json::object();  // what the input says of itself; no more is heard after the first event
-  std::string warning;          // what a person has to know of the result; "" = nothing
+  JsonBox about;        // an object: what the input says of itself; no more is heard after the first event
+  std::string warning;  // what a person has to know of the result; "" = nothing
 
  private:
   std::uint32_t files_ = 0;

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "trace/import/strace_line.h"
 #include "trace/reader.h"

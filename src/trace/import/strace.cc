@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "trace/import/import.h"
 #include "trace/import/lines.h"
@@ -622,8 +623,8 @@ class Strace : public Importer {
     StraceProcess& process = *context.task.process;
     if (path && is_good(*path)) {
       process.program = sink_.number_of(absolute(*path, process.folder));
-      if (sink_.about["command"].empty()) {
-        sink_.about["command"].push_back(escape(*path));
+      if ((*sink_.about)["command"].empty()) {
+        (*sink_.about)["command"].push_back(escape(*path));
       }
     }
     for (const int number : process.ending_at_exec()) {
