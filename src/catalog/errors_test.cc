@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 
 #include "base/files.h"
+#include "base/test_root.h"
 #include "catalog/test_support.h"
 
 namespace sluice {
@@ -102,7 +103,7 @@ class CatalogPermissions : public testing::TestWithParam<bool> {
   template <class Body>
   void as_user(Body&& body) {
     const std::string path = sample(folder_ / "c.db", GetParam());
-    if (geteuid() == 0) {
+    if (has_rights_of_root()) {
       ASSERT_EQ(chown(folder_.path().c_str(), 65534, 65534), 0);
       ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
     }

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/sys.h"
+#include "base/test_root.h"
 #include "catalog/test_support.h"
 
 namespace sluice {
@@ -129,7 +130,7 @@ TEST(CatalogLocation, LoopsEnd) {
 }
 
 TEST(CatalogLocation, LinksOfOthersAreNotFollowed) {
-  if (geteuid() != 0) {
+  if (!has_rights_of_root()) {
     GTEST_SKIP() << "only root can make a link of another user";
   }
   const test::TemporaryFolder folder;

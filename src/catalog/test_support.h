@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_root.h"
 #include "catalog/catalog.h"
 #include "catalog/sqlite.h"
 
@@ -89,7 +90,7 @@ int in_child(Body&& body) {
 
 // Root passes every permission check, so the caller (a child) becomes nobody. Others stay who they are.
 inline void drop_root() {
-  if (geteuid() == 0) {
+  if (has_rights_of_root()) {
     EXPECT_EQ(setresgid(65534, 65534, 65534), 0);
     EXPECT_EQ(setresuid(65534, 65534, 65534), 0);
   }
