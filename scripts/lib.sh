@@ -51,7 +51,7 @@ them with; as root: apt-get install --no-install-recommends ${missing[*]}"
 }
 
 # Configures build/release. The demo and the tests share that folder, so neither may undo what the other
-# chose: the demo leaves SLUICE_TESTS alone where the tests have switched it on.
+# chose: the demo leaves SLUICE_TESTS alone where the tests have switched it on. Benchmarks are for scripts/bench alone.
 configure_release() { # cmake option...
   local werror=OFF log
   # A warning is an error with the compiler that CI has. A newer one may warn of more, and that must not
