@@ -130,12 +130,17 @@ wait_until() { # command...
 }
 
 # Leaves whatever else the machine has out of the configuration, sluice.toml: a case must neither choose its places nor
-# put in order what lies there.
+# put in order what lies there. The name . is the place that this folder is on.
 only_places() { # name...
   "$SLUICE" places --config sluice.toml --json | /usr/bin/python3 -c '
-import json, sys
-for place in json.load(sys.stdin)["places"]:
-    if place["name"] not in sys.argv[1:]:
+import json, os, sys
+places = json.load(sys.stdin)["places"]
+here = [p for p in places if (os.getcwd() + "/").startswith(p["mount"].rstrip("/") + "/")]
+kept = set(sys.argv[1:])
+if "." in kept and here:
+    kept.add(max(here, key=lambda p: len(p["mount"]))["name"])
+for place in places:
+    if place["name"] not in kept:
         print("[place." + json.dumps(place["name"]) + "]\nignore = true")' "$@" >others.toml
   cat others.toml >>sluice.toml
 }

@@ -16,7 +16,7 @@ two_places() {
   # The one is slower than anything, the other faster.
   sed -i '/place.fast/,$ s/^latency/write-bandwidth = "90G\/s"\nread-bandwidth = "90G\/s"\nlatency/' sluice.toml
   sed -i '/place.work/,/place.fast/ s/^latency/write-bandwidth = "1M\/s"\nread-bandwidth = "1M\/s"\nlatency/' sluice.toml
-  only_places work fast
+  if [ "$(id -u)" = 0 ]; then only_places work fast; else only_places work fast .; fi
   export SLUICE_CONFIG=$PWD/sluice.toml
   places=$PWD
 }
