@@ -227,6 +227,36 @@ void mind_the_cache(const Profile& profile, const Wish& wish, Estimate& estimate
   }
 }
 
+// Bytes a second, the most that was seen past the page cache, of one stream or of several.
+double best_rate(const Profile& profile, bool write) {
+  double out = 0;
+  for (const bool random : {false, true}) {
+    for (const Measured& point : profile.curves[index_of({Mode::direct, write, random})].points) {
+      out = std::max(out, static_cast<double>(point.size) / point.seconds);
+    }
+  }
+  for (const Streams& row : profile.streams) {
+    if (row.access.mode == Mode::direct && row.access.write == write) {
+      out = std::max(out, static_cast<double>(row.size) / row.seconds);
+    }
+  }
+  return out;
+}
+
+// What goes through the page cache and to storage cannot be faster than storage. In a small file several
+// streams find what others of them have read.
+void mind_the_device(const Profile& profile, const Wish& wish, Estimate& estimate) {
+  const double best = best_rate(profile, wish.access.write);
+  if (wish.access.mode == Mode::direct || profile.cache.state != "bypassed" || best <= 0) {
+    return;
+  }
+  const double least = static_cast<double>(wish.size) / best;
+  const double factor = std::max(1.0, least / estimate.seconds);
+  estimate.seconds *= factor;
+  estimate.low *= factor;
+  estimate.high *= factor;
+}
+
 }  // namespace
 
 std::optional<Estimate> expect(const Profile& profile, const Wish& wish) {
@@ -250,6 +280,7 @@ std::optional<Estimate> expect(const Profile& profile, const Wish& wish) {
   if (wish.streams > 1) {
     apply_streams(profile, wish, *out);
   }
+  mind_the_device(profile, wish, *out);
   widen_by_drift(*out, drift(one, wish.size, wish.streams));
   return out;
 }

@@ -15,8 +15,9 @@ namespace {
 constexpr double burst_seconds = 0.02;  // requests of one kind in a row
 constexpr std::size_t longest_burst = 32;
 constexpr std::size_t shortest_write_burst = 2;
-// Bursts of one kind and size that took no longer than this together are made again, whatever the time: one
-// burst that the machine held up must not stand for the place.
+// One burst that the machine held up must not stand for the place: there is a second one of each kind and
+// size, whatever the time, and further ones as long as all of them together took no longer than this.
+constexpr std::size_t never_fewer = 2;
 constexpr double cheap_seconds = 0.05;
 // A machine that has just done something else is slower for a moment.
 constexpr double lead_in_seconds = 0.002;
@@ -221,9 +222,10 @@ Status Measurer::measure_point(std::uint64_t size, double seconds, bool must) {
   const auto wanted = [&](const Access& access) {
     const std::size_t i = index_of(access);
     const Bursts& bursts = samples[i];
-    const bool cheap = !bursts.empty() && bursts.size() < least_bursts && spent[i] < cheap_seconds;
-    return (bursts.empty() && must) || (!sure(access, size, bursts) &&
-                                        (cheap || options_.repetitions != 0 || steady_seconds() < deadline));
+    const bool begun = !bursts.empty() || must;
+    const bool cheap = bursts.size() < least_bursts && spent[i] < cheap_seconds;
+    return (begun && (bursts.size() < never_fewer || cheap)) ||
+           (!sure(access, size, bursts) && (options_.repetitions != 0 || steady_seconds() < deadline));
   };
   for (bool again = true; again;) {
     again = false;

@@ -177,6 +177,17 @@ TEST(Profile, NoIntervalIsNarrowerThanTheMachineDrifts) {
   EXPECT_GT(width(0.01, 4), 1.5 * width(0.01, 1)) << "several streams";
 }
 
+TEST(Profile, ThePageCacheIsNotFasterThanWhatIsBelowIt) {
+  Profile profile = disk();
+  const Wish wish{
+      .access = {.mode = Mode::buffered, .write = false, .random = true}, .size = mega, .streams = 4};
+  // Four streams in a small file found what the others had read.
+  profile.streams.push_back({.access = wish.access, .size = mega, .streams = 4, .seconds = 1e-4});
+  EXPECT_LT(seconds(profile, wish), 2e-4) << "memory, perhaps";
+  profile.cache.state = "bypassed";
+  EXPECT_GT(seconds(profile, wish), 0.009) << "100 MB/s";
+}
+
 TEST(Profile, WhatIsNotSureIsSaid) {
   Profile profile = disk();
   profile.sure = true;
