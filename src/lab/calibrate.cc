@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "lab/loop.h"
+#include "lab/service.h"
 #include "lab/store.h"
 
 namespace sluice::lab {

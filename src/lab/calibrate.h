@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "lab/reactor.h"
+#include "lab/service.h"
 
 namespace sluice::lab {
 

@@ -14,10 +14,9 @@
 #include "base/mountinfo.h"
 #include "base/subprocess.h"
 #include "base/text.h"
-#include "lab/control.h"
-#include "lab/loop.h"
 #include "lab/net.h"
 #include "lab/serve.h"
+#include "lab/service.h"
 
 namespace sluice::lab {
 namespace {

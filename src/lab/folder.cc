@@ -123,26 +123,15 @@ std::string Member::kind() const {
   return text ? std::string(trim(*text)) : std::string{};
 }
 
-int Member::server() const {
-  const UniqueFd fd(sys().open(file("server").c_str(), O_RDWR | O_CLOEXEC, 0));
-  struct flock who {};
-  who.l_type = F_WRLCK;
-  who.l_whence = SEEK_SET;
-  if (!fd || fcntl(fd.get(), F_GETLK, &who) != 0 || who.l_type == F_UNLCK) {
-    return 0;
-  }
-  return who.l_pid;
-}
-
 Status Member::create(std::string_view kind) const {
-  SLUICE_CHECK(check_member_name(name_));
-  if (sys().mkdir(path_.c_str(), 0700) != 0) {
+  SLUICE_CHECK(check_member_name(name()));
+  if (sys().mkdir(path().c_str(), 0700) != 0) {
     const Errno number;
     if (errno == EEXIST) {
-      return fail(fmt::format("the lab has {} already", quote(name_)),
-                  fmt::format("choose another name, or `sluice lab down {}` first", name_));
+      return fail(fmt::format("the lab has {} already", quote(name())),
+                  fmt::format("choose another name, or `sluice lab down {}` first", name()));
     }
-    return number.fail(fmt::format("cannot create {}", quote(path_)));
+    return number.fail(fmt::format("cannot create {}", quote(path())));
   }
   return write_file(file("kind"), std::string(kind) + "\n");
 }
@@ -150,13 +139,13 @@ Status Member::create(std::string_view kind) const {
 Status Member::remove() const {
   constexpr std::array<std::string_view, 8> ours = {"disk",  "control", "backing", "hosts",
                                                     "place", "log",     "server",  "kind"};
-  auto names = list_folder(path_);
+  auto names = list_folder(path());
   if (!names) {
     return names.error().number == ENOENT ? Status{} : Status(std::move(names).error());
   }
   for (const std::string& name : *names) {
     if (std::find(ours.begin(), ours.end(), name) == ours.end() && !name.starts_with(unfinished)) {
-      return fail(fmt::format("{} holds what the lab did not make: {}", quote(path_), quote(name)),
+      return fail(fmt::format("{} holds what the lab did not make: {}", quote(path()), quote(name)),
                   "move that away and run `sluice lab down` again");
     }
   }
@@ -166,22 +155,10 @@ Status Member::remove() const {
       return Errno().fail(fmt::format("cannot remove {}", quote(file(name))));
     }
   }
-  if (rmdir(path_.c_str()) != 0 && errno != ENOENT) {
-    return Errno().fail(fmt::format("cannot remove {}", quote(path_)));
+  if (rmdir(path().c_str()) != 0 && errno != ENOENT) {
+    return Errno().fail(fmt::format("cannot remove {}", quote(path())));
   }
   return {};
-}
-
-Result<UniqueFd> Member::claim() const {
-  const std::string path = file("server");
-  UniqueFd out(sys().open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  struct flock mine {};
-  mine.l_type = F_WRLCK;
-  mine.l_whence = SEEK_SET;
-  if (!out || fcntl(out.get(), F_SETLK, &mine) != 0) {
-    return Errno().fail(fmt::format("cannot lock {}", quote(path)));
-  }
-  return out;
 }
 
 Status check_member_name(std::string_view name) {

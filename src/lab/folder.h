@@ -21,6 +21,7 @@
 #include "base/options.h"
 #include "base/result.h"
 #include "base/sys.h"
+#include "service/server_folder.h"
 
 namespace sluice::lab {
 
@@ -43,28 +44,18 @@ void remove_if_empty(const std::string& lab);
 // Files that were being written when somebody was killed begin with this (base/files).
 inline constexpr std::string_view unfinished = ".sluice-";
 
-class Member {
+class Member : public service::ServerFolder {
  public:
-  Member(const std::string& lab, std::string name) : name_(std::move(name)), path_(lab + "/" + name_) {}
+  Member(const std::string& lab, const std::string& name)
+      : ServerFolder(lab + "/" + name, name, "sluice-lab", "sluice lab down " + name) {}
 
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
   [[nodiscard]] std::string kind() const;  // "" when it is none
-  // The process that serves it, 0 when none does.
-  [[nodiscard]] int server() const;
   // Makes the folder with its kind. A member of that name is an error that says what to do.
   // REQUIRES: the lab's lock.
   [[nodiscard]] Status create(std::string_view kind) const;
   // Removes its files and its folder, `kind` last: by it the member is found again, should this not come to
   // its end. What is a folder or mounted there must be gone. REQUIRES: its server has ended.
   [[nodiscard]] Status remove() const;
-  // Locks `server` for this process; by the server itself, after its fork.
-  [[nodiscard]] Result<UniqueFd> claim() const;
-
- private:
-  std::string name_;
-  std::string path_;
 };
 
 // A name has letters, digits, '.', '_' and '-', begins with a letter and is at most 32 long; some are taken.

@@ -12,8 +12,8 @@
 #include "base/step.h"
 #include "base/subprocess.h"
 #include "base/text.h"
-#include "lab/control.h"
 #include "lab/net_space.h"
+#include "lab/service.h"
 #include "lab/wire_command.h"
 #include "lab/wire_server.h"
 

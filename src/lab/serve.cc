@@ -19,8 +19,8 @@
 #include "base/units.h"
 #include "fuse/session.h"
 #include "lab/calibrate.h"
-#include "lab/control.h"
 #include "lab/device.h"
+#include "lab/service.h"
 
 namespace sluice::lab {
 namespace {

@@ -6,9 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "lab/daemon.h"
 #include "lab/model.h"
-#include "lab/reactor.h"
+#include "lab/service.h"
 
 namespace sluice::lab {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "lab/model.h"
-#include "lab/reactor.h"
+#include "lab/service.h"
 
 namespace sluice::lab {
 

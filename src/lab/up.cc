@@ -18,10 +18,9 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "lab/control.h"
 #include "lab/down.h"
-#include "lab/loop.h"
 #include "lab/serve.h"
+#include "lab/service.h"
 #include "lab/store.h"
 
 namespace sluice::lab {

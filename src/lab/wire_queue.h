@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "lab/reactor.h"
+#include "lab/service.h"
 #include "lab/wire_flows.h"
 
 namespace sluice::lab {

@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/step.h"
 #include "base/subprocess.h"
-#include "lab/control.h"
 #include "lab/net_rate.h"
+#include "lab/service.h"
 #include "lab/wire_socket.h"
 
 namespace sluice::lab {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/daemon.h"
+#include "lab/service.h"
 #include "lab/wire_flows.h"
 
 namespace sluice::lab {

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "cli/verb.h"
-#include "lab/control.h"
 #include "lab/faults.h"
+#include "lab/service.h"
 #include "lab/wire_command.h"
 
 namespace sluice {

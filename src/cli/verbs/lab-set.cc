@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/verb.h"
-#include "lab/control.h"
+#include "lab/service.h"
 
 namespace sluice {
 namespace {

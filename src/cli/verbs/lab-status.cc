@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/verb.h"
-#include "lab/control.h"
+#include "lab/service.h"
 
 namespace sluice {
 namespace {

@@ -1,4 +1,4 @@
-#include "lab/loop.h"
+#include "service/loop.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/text.h"
 
-namespace sluice::lab {
+namespace sluice::service {
 namespace {
 
 constexpr unsigned loop_major = 7;
@@ -114,4 +114,4 @@ std::vector<std::string> loops_below(const std::string& folder) {
   return out;
 }
 
-}  // namespace sluice::lab
+}  // namespace sluice::service

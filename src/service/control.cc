@@ -1,4 +1,4 @@
-#include "lab/control.h"
+#include "service/control.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-namespace sluice::lab {
+namespace sluice::service {
 namespace {
 
 constexpr std::size_t longest_command = std::size_t{64} * 1024;
@@ -22,11 +22,11 @@ struct Address {
   UniqueFd folder;
   sockaddr_un name{};
 
-  static Result<Address> of(const Member& member) {
+  static Result<Address> of(const ServerFolder& server) {
     Address out;
-    out.folder = UniqueFd(sys().open(member.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+    out.folder = UniqueFd(sys().open(server.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
     if (!out.folder) {
-      return Errno().fail(fmt::format("cannot open {}", quote(member.path())));
+      return Errno().fail(fmt::format("cannot open {}", quote(server.path())));
     }
     out.name.sun_family = AF_UNIX;
     fmt::format_to_n(out.name.sun_path, sizeof out.name.sun_path - 1, "/proc/self/fd/{}/control",
@@ -45,11 +45,11 @@ bool may_speak(int fd) {
 
 }  // namespace
 
-Result<std::unique_ptr<ControlServer>> ControlServer::listen(const Member& member, Reactor& reactor,
+Result<std::unique_ptr<ControlServer>> ControlServer::listen(const ServerFolder& server, Reactor& reactor,
                                                              Handler handler) {
   std::unique_ptr<ControlServer> out(new ControlServer(reactor, std::move(handler)));
-  SLUICE_TRY(const Address address, Address::of(member));
-  sys().unlink(member.file("control").c_str());
+  SLUICE_TRY(const Address address, Address::of(server));
+  sys().unlink(server.file("control").c_str());
   out->socket_ = UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const mode_t before = umask(0177);
   const bool bound = out->socket_ && bind(out->socket_.get(), address.get(), sizeof address.name) == 0 &&
@@ -57,9 +57,9 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(const Member& membe
   const Errno number;
   umask(before);
   if (!bound) {
-    return number.fail(fmt::format("cannot listen on {}", quote(member.file("control"))));
+    return number.fail(fmt::format("cannot listen on {}", quote(server.file("control"))));
   }
-  SLUICE_CHECK(reactor.watch(out->socket_.get(), [server = out.get()] { server->accept_client(); }));
+  SLUICE_CHECK(reactor.watch(out->socket_.get(), [it = out.get()] { it->accept_client(); }));
   return out;
 }
 
@@ -111,23 +111,23 @@ std::string ControlServer::answer(std::string_view line) {
   return write_json(result ? *result : error_json(result.error())) + "\n";
 }
 
-Result<Json> ask(const Member& member, std::string_view command, Duration patience) {
+Result<Json> ask(const ServerFolder& server, std::string_view command, Duration patience) {
   if (command.find('\n') != std::string_view::npos) {
     return bad_input(fmt::format("{} is more than one line", quote(command)), "one command at a time");
   }
-  SLUICE_TRY(const Address address, Address::of(member));
+  SLUICE_TRY(const Address address, Address::of(server));
   const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd || connect(fd.get(), address.get(), sizeof address.name) != 0) {
     const Errno number;
-    return number.fail(fmt::format("cannot speak to {}", quote(member.name())))
-        .advise(member.server() > 0 ? "its server is there; is it yours?"
-                                    : fmt::format("its server has ended; see {}, then `sluice lab down {}`",
-                                                  member.file("log"), member.name()));
+    return number.fail(fmt::format("cannot speak to {}", quote(server.name())))
+        .advise(server.server() > 0 ? "its server is there; is it yours?"
+                                    : fmt::format("its server has ended; see {}, then `{}`",
+                                                  server.file("log"), server.end_command()));
   }
   std::string line(command);
   line += '\n';
   if (send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {
-    return Errno().fail(fmt::format("cannot speak to {}", quote(member.name())));
+    return Errno().fail(fmt::format("cannot speak to {}", quote(server.name())));
   }
   std::string text;
   char buffer[16384];
@@ -139,15 +139,15 @@ Result<Json> ask(const Member& member, std::string_view command, Duration patien
       continue;
     }
     if (got <= 0) {
-      return fail(fmt::format("{} does not answer", quote(member.name())),
-                  fmt::format("its log is {}", member.file("log")));
+      return fail(fmt::format("{} does not answer", quote(server.name())),
+                  fmt::format("its log is {}", server.file("log")));
     }
     text.append(buffer, static_cast<std::size_t>(got));
   }
   Json out = Json::parse(text, nullptr, false);
   if (!out.is_object()) {
-    return fail(fmt::format("{} answers what cannot be understood", quote(member.name())),
-                fmt::format("is it of another version? `sluice lab down {}` ends it", member.name()));
+    return fail(fmt::format("{} answers what cannot be understood", quote(server.name())),
+                fmt::format("is it of another version? `{}` ends it", server.end_command()));
   }
   if (const auto error = error_in(out)) {
     return *error;
@@ -155,4 +155,4 @@ Result<Json> ask(const Member& member, std::string_view command, Duration patien
   return out;
 }
 
-}  // namespace sluice::lab
+}  // namespace sluice::service

@@ -1,4 +1,4 @@
-#include "lab/daemon.h"
+#include "service/daemon.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-namespace sluice::lab {
+namespace sluice::service {
 namespace {
 
 void say(int fd, std::string_view text) {
@@ -26,10 +26,10 @@ void say(int fd, std::string_view text) {
 }
 
 // No terminal, standard error into the log.
-Status leave_terminal(const Member& member) {
+Status leave_terminal(const ServerFolder& server) {
   setsid();
   const UniqueFd null(sys().open("/dev/null", O_RDWR | O_CLOEXEC, 0));
-  const std::string path = member.file("log");
+  const std::string path = server.file("log");
   const UniqueFd log(sys().open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!null || !log) {
     return Errno().fail(fmt::format("cannot open {}", quote(path)));
@@ -54,14 +54,14 @@ void close_all_but(int one, int other) {
   close_range(high + 1, ~0U, 0);
 }
 
-[[noreturn]] void child(const Member& member, UniqueFd& lock, UniqueFd& pipe,
+[[noreturn]] void child(const ServerFolder& server, UniqueFd& lock, UniqueFd& pipe,
                         const std::function<Status(const Ready&)>& serve) {
   signal(SIGPIPE, SIG_IGN);
-  prctl(PR_SET_NAME, "sluice-lab");
+  prctl(PR_SET_NAME, server.process_name().c_str());
   close_all_but(lock.get(), pipe.get());
-  Status status = leave_terminal(member);
+  Status status = leave_terminal(server);
   if (status) {
-    Result<UniqueFd> claim = member.claim();
+    Result<UniqueFd> claim = server.claim();
     status = claim ? serve([&] {
       say(pipe.get(), "{}");
       pipe.reset();
@@ -70,7 +70,7 @@ void close_all_but(int one, int other) {
                    : Status(claim.error());
   }
   if (!status) {
-    log::error("{}: {}", member.name(), status.error().text());
+    log::error("{}: {}", server.name(), status.error().text());
     if (pipe) {
       say(pipe.get(), write_json(error_json(status.error())));
     }
@@ -78,7 +78,7 @@ void close_all_but(int one, int other) {
   _exit(status ? 0 : 1);
 }
 
-Result<int> read_report(int fd, int pid, const Member& member) {
+Result<int> read_report(int fd, int pid, const ServerFolder& server) {
   std::string text;
   char buffer[4096];
   for (;;) {
@@ -98,8 +98,8 @@ Result<int> read_report(int fd, int pid, const Member& member) {
   waitpid(pid, nullptr, 0);
   const auto error = error_in(json);
   if (!error) {
-    const auto log = read_file(member.file("log"), std::size_t{1} << 20);
-    return fail(fmt::format("the server of {} died while it started", quote(member.name())),
+    const auto log = read_file(server.file("log"), std::size_t{1} << 20);
+    return fail(fmt::format("the server of {} died while it started", quote(server.name())),
                 log && !log->empty() ? fmt::format("it said: {}", escape(trim(*log))) : "it said nothing");
   }
   return *error;
@@ -107,7 +107,7 @@ Result<int> read_report(int fd, int pid, const Member& member) {
 
 }  // namespace
 
-Result<int> start_server(const Member& member, UniqueFd& lock,
+Result<int> start_server(const ServerFolder& server, UniqueFd& lock,
                          const std::function<Status(const Ready&)>& serve) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -120,22 +120,23 @@ Result<int> start_server(const Member& member, UniqueFd& lock,
     return Errno().fail("cannot start a process");
   }
   if (pid == 0) {
-    child(member, lock, theirs, serve);
+    child(server, lock, theirs, serve);
   }
   theirs.reset();
-  return read_report(ours.get(), pid, member);
+  return read_report(ours.get(), pid, server);
 }
 
-Status serve_here(const Member& member, UniqueFd& lock, const std::function<Status(const Ready&)>& serve) {
-  SLUICE_TRY(const UniqueFd claim, member.claim());
+Status serve_here(const ServerFolder& server, UniqueFd& lock,
+                  const std::function<Status(const Ready&)>& serve) {
+  SLUICE_TRY(const UniqueFd claim, server.claim());
   return serve([&] { lock.reset(); });
 }
 
-Status end_server(const Member& member) {
+Status end_server(const ServerFolder& server) {
   constexpr int ask_times = 100;
   constexpr int kill_times = 300;
   for (int i = 0; i < kill_times; ++i) {
-    const int pid = member.server();
+    const int pid = server.server();
     if (pid <= 0) {
       return {};
     }
@@ -147,8 +148,8 @@ Status end_server(const Member& member) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return fail(
-      fmt::format("the server of {} (process {}) does not end", quote(member.name()), member.server()),
+      fmt::format("the server of {} (process {}) does not end", quote(server.name()), server.server()),
       "it is stuck in the kernel; see its stack in /proc");
 }
 
-}  // namespace sluice::lab
+}  // namespace sluice::service

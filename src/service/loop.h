@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "base/sys.h"
 
-namespace sluice::lab {
+namespace sluice::service {
 
 struct LoopDevice {
   std::string path;  // /dev/loop3
@@ -22,4 +22,4 @@ std::vector<std::string> loops_below(const std::string& folder);
 // Detaches it at once, or when its last user is gone; but not when it is another's by now.
 Status detach_loop(const std::string& path, const std::string& folder);
 
-}  // namespace sluice::lab
+}  // namespace sluice::service

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/sys.h"
 
-namespace sluice::lab {
+namespace sluice::service {
 
 // Of the monotonic clock, or of a test's own.
 using Instant = std::chrono::nanoseconds;
@@ -39,4 +39,4 @@ class Reactor {
   std::unordered_map<int, std::function<void()>> watched_;
 };
 
-}  // namespace sluice::lab
+}  // namespace sluice::service

@@ -1,4 +1,4 @@
-#include "lab/reactor.h"
+#include "service/reactor.h"
 
 #include <signal.h>
 #include <sys/epoll.h>
@@ -10,7 +10,7 @@
 #include <array>
 #include <utility>
 
-namespace sluice::lab {
+namespace sluice::service {
 namespace {
 
 // Sleeps on the machines that we know are late by up to 0.1 ms.
@@ -90,4 +90,4 @@ Status Reactor::run(const std::function<Instant(Instant)>& advance) {
   return {};
 }
 
-}  // namespace sluice::lab
+}  // namespace sluice::service

@@ -1,6 +1,6 @@
-// The control socket of a member: a Unix socket that only its owner may use. A line of text goes in, a line
+// The control socket of a server: a Unix socket that only its owner may use. A line of text goes in, a line
 // of JSON comes back: {"error": "..."} with "usage": true where the command was at fault, else what the
-// command has to say. docs/lab.md has the commands.
+// command has to say.
 #pragma once
 
 #include <functional>
@@ -10,18 +10,18 @@
 
 #include "base/json_fwd.h"
 #include "base/units.h"
-#include "lab/folder.h"
-#include "lab/reactor.h"
+#include "service/reactor.h"
+#include "service/server_folder.h"
 
-namespace sluice::lab {
+namespace sluice::service {
 
 class ControlServer {
  public:
   // Answers one command. Must not block.
   using Handler = std::function<Result<Json>(std::string_view command)>;
 
-  // Listens as LAB/NAME/control, mode 0600. The reactor must outlive it.
-  static Result<std::unique_ptr<ControlServer>> listen(const Member& member, Reactor& reactor,
+  // Listens as `control` in the folder, mode 0600. The reactor must outlive it.
+  static Result<std::unique_ptr<ControlServer>> listen(const ServerFolder& server, Reactor& reactor,
                                                        Handler handler);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
@@ -43,7 +43,7 @@ class ControlServer {
   std::list<Client> clients_;
 };
 
-// Says a command to the member's server and waits for its answer.
-Result<Json> ask(const Member& member, std::string_view command, Duration patience = Duration(10, 0));
+// Says a command to the server and waits for its answer.
+Result<Json> ask(const ServerFolder& server, std::string_view command, Duration patience = Duration(10, 0));
 
-}  // namespace sluice::lab
+}  // namespace sluice::service
