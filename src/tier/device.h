@@ -35,6 +35,7 @@ struct Io {
   Io* next = nullptr;
   void (*finished)(Io&) = nullptr;  // what `done` was when the request entered the queue
   void* queue = nullptr;
+  void* device = nullptr;  // the device's own use
 };
 
 class Device {

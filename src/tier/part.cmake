@@ -1,3 +1,12 @@
+# libnbd is for tiers behind an NBD server; volumes do without it.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-target_link_libraries(${PART} PRIVATE PkgConfig::XXHASH)
+pkg_check_modules(LIBURING REQUIRED IMPORTED_TARGET liburing)
+target_link_libraries(${PART} PUBLIC PkgConfig::LIBURING PRIVATE PkgConfig::XXHASH)
+if(SLUICE_OPTIONAL)
+  pkg_check_modules(LIBNBD IMPORTED_TARGET libnbd)
+  if(LIBNBD_FOUND)
+    target_link_libraries(${PART} PRIVATE PkgConfig::LIBNBD)
+    target_compile_definitions(${PART} PRIVATE SLUICE_HAVE_LIBNBD)
+  endif()
+endif()

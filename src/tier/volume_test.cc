@@ -327,7 +327,7 @@ TEST_P(VolumeRandom, AgreesWithTheModel) {
       return;
     }
     Bench::Asked* flush = nullptr;
-    for (int step = 0; step < 3000; ++step) {
+    for (int step = 0; step < 2000; ++step) {
       const auto dice = bench.random() % 100;
       if (dice < 30 && bench.asked.size() < 40) {
         bench.start_random_request();
@@ -392,7 +392,7 @@ TEST_P(VolumeRandom, AgreesWithTheModel) {
 INSTANTIATE_TEST_SUITE_P(Seeds, VolumeRandom,
                          testing::Combine(testing::Values(Way{false, "adaptive"}, Way{true, "queues"},
                                                           Way{true, "fifo"}),
-                                          testing::Range(1, 5)));
+                                          testing::Range(1, 4)));
 
 }  // namespace
 }  // namespace sluice::tier
