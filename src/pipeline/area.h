@@ -24,7 +24,7 @@
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 24;
+inline constexpr std::uint32_t area_version = 25;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
 inline constexpr std::uint32_t area_paths = 1024 * 1024;  // bytes
@@ -138,6 +138,8 @@ struct Area {
   std::atomic<std::uint32_t> snapshots = 0;  // 1 = files are put back as they were synced
   std::atomic<std::uint32_t> paths_used = 0;
   std::atomic<std::uint32_t> processes = 0;  // that mapped it
+  std::atomic<std::uint32_t> programs = 0;   // that were started, by whoever mapped it
+  std::atomic<std::uint32_t> loaded = 0;     // of those, in which it was mapped
   std::atomic<std::uint64_t> unmanaged = 0;  // opens that passed no stage: too many files were open
   std::uint64_t root_device = 0;             // the folder that paths begin at, for the keeper
   std::uint64_t root_inode = 0;

@@ -324,6 +324,8 @@ Account account_of(Area& area, double seconds) {
           .others = others_at(0),
           .points = std::move(points),
           .processes = area.processes,
+          // What a program's child starts may come up before it is counted, and after the end.
+          .unseen = area.programs > area.loaded ? area.programs - area.loaded : 0U,
           .unmanaged = area.unmanaged,
           .kept = {.writes = area.kept_writes,
                    .bytes = area.kept_bytes,
@@ -433,7 +435,23 @@ std::string files_text(const std::vector<FileAccount>& files, const Style& style
 
 }  // namespace
 
+std::string unseen_text(const Account& account, const std::vector<std::string>& command) {
+  std::string what;
+  if (account.is_blind()) {
+    what = "nothing was observed: Sluice's library did not come up in the program";
+  } else if (account.unseen > 0) {
+    what = fmt::format("{} that {} started {} not observed", plural(account.unseen, "program"),
+                       account.unseen == 1 ? "was" : "were", account.unseen == 1 ? "was" : "were");
+  } else {
+    return "";
+  }
+  return fmt::format("{}; `sluice doctor -- {}` says why", what, escape(join(command, " ")));
+}
+
 std::string account_text(const Account& account, const Style& style) {
+  if (account.is_blind()) {
+    return "";
+  }
   std::string out = fmt::format("sluice: {} of {} ({})\n", sum_text(account.files, account.others),
                                 human_duration(account.seconds), plural(account.processes, "process"));
   if (account.unmanaged > 0) {

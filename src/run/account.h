@@ -79,11 +79,15 @@ struct PointAccount {
 };
 
 struct Account {
+  // Whether the library came up anywhere: else all is 0 whatever the program did.
+  [[nodiscard]] bool is_blind() const { return processes == 0 && files.empty(); }
+
   std::vector<FileAccount> files;    // where the first `stats` stands; the longest first
   FileAccount others;                // as a point has them
   std::vector<PointAccount> points;  // where further ones do
-  std::uint64_t processes = 0;
-  std::uint64_t unmanaged = 0;  // opens that passed no stage
+  std::uint64_t processes = 0;       // in which something could be seen
+  std::uint64_t unseen = 0;          // programs that were started and in which nothing could be
+  std::uint64_t unmanaged = 0;       // opens that passed no stage
   KeptAccount kept;
   FetchedAccount fetched;
   std::uint64_t elsewhere = 0;  // files that were made there and brought home
@@ -94,9 +98,11 @@ struct Account {
 Account account_of(Area& area, double seconds);
 // The same of what was seen at one point of a trace.
 Result<Account> account_of(TraceReader& trace, std::uint8_t point);
+// That nothing was observed, or not of all that it started, and what tells why; "" where all was.
+std::string unseen_text(const Account& account, const std::vector<std::string>& command);
 // What stages did with the program's I/O, a line each; "" where nothing was.
 std::string done_text(const Account& account);
-// A line, the files that took longest below it, and what calls there were.
+// A line, the files that took longest below it, and what calls there were. "" where nothing was observed.
 std::string account_text(const Account& account, const Style& style);
 Json account_json(const Account& account);
 

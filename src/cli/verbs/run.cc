@@ -328,6 +328,7 @@ Result<Output> run(const Context& context) {
     json["plan"] = plan_json(plan);
     json["placed"] = changes_json({});
     json["stages"] = stages;
+    json["unseen"] = 0;
     return run_natively(context, rules, json_to, std::move(json), std::move(why));
   };
   auto made = SharedArea::make(rules, {.memory = keeps ? memory : 0,
@@ -359,6 +360,7 @@ Result<Output> run(const Context& context) {
   if (context.options.flag("explain")) {
     tell(plan_text(plan));
   }
+  shared.area().programs = 1;
   const std::string before = environment("LD_PRELOAD");
   std::optional<Unhurried> unhurried;
   if (keeps || tracer) {
@@ -403,6 +405,7 @@ Result<Output> run(const Context& context) {
       remember_run(context, account, rules, *storage, ended->fetched);
     }
   }
+  const std::string unseen = unseen_text(account, context.options.operands());
   if (!quiet) {
     const auto any_has = [&](std::string_view stage) {
       return std::any_of(rules.begin(), rules.end(),
@@ -417,7 +420,7 @@ Result<Output> run(const Context& context) {
     }
     if (any_has("stats")) {
       text = account_text(account, style_of(STDERR_FILENO, ColourChoice::automatic)) + text;
-    } else if (text.empty()) {
+    } else if (text.empty() && !account.is_blind()) {
       text = fmt::format("sluice: it took {}; --stage stats would tell what it did\n",
                          human_duration(account.seconds));
     }
@@ -426,7 +429,7 @@ Result<Output> run(const Context& context) {
                           plural(traced->events, "call"), traced->events == 1 ? "is" : "are",
                           quote(traced->path), human_size(traced->bytes));
     }
-    tell(text + changes_text(changes));
+    tell(text + changes_text(changes) + (unseen.empty() ? "" : fmt::format("sluice: {}\n", unseen)));
   }
   if (json_to) {
     Json json = account_json(account);
@@ -434,6 +437,7 @@ Result<Output> run(const Context& context) {
     json["placed"] = changes_json(changes);
     json["status"] = exit_status(*ended);
     json["stages"] = stages;
+    json["unseen"] = account.unseen;
     if (const Status written = json_to.write(json); !written) {
       log::error("run: {}", written.error().text());
       lacking = true;

@@ -20,7 +20,9 @@ Result<Output> run(const Context& context) {
   SLUICE_TRY(const Account account, account_of(trace, point));
   warn_of_trouble(trace, path);
   Output out;
-  out.text = account_text(account, context.style);
+  out.text = account.is_blind()
+                 ? "nothing was observed in the run that was traced; `sluice doctor -- COMMAND` says why\n"
+                 : account_text(account, context.style);
   out.json = account_json(account);
   out.json["events"] = trace.events();
   out.json["about"] = trace.about();

@@ -534,6 +534,7 @@ void start() {
   }
   Area& area = *this_area();
   area.processes.fetch_add(1);
+  area.loaded.fetch_add(1);
   if (area.moves != 0) {
     begin_process();  // whose locks others can tell from their own
     if (area.thread_execs != 0) {

@@ -106,15 +106,24 @@ void note_exec() {
   }
 }
 
+// Programs in which the library never comes up are not seen: those that are linked statically, or set-id.
+void note_started(int count) {
+  if (sluice::Area* area = sluice::this_area(); area != nullptr) {
+    area->programs.fetch_add(static_cast<std::uint32_t>(count));
+  }
+}
+
 // The same of a call that does not return where all is well.
 template <class Exec>
 int exec_closed(int folder, const char* path, Exec exec) {
   before_exec();
   note_exec();
+  note_started(1);
   errno = run_closed([&] {
     by_name(folder, path, exec);
     return errno;
   });
+  note_started(-1);
   return -1;
 }
 
@@ -134,6 +143,7 @@ int spawned(const char* path, const posix_spawn_file_actions_t* actions, Spawn s
   // What it is to do before must not be done twice.
   const int error = run_closed(
       [&] { return by_name(AT_FDCWD, actions == nullptr ? path : nullptr, once) == 0 ? 0 : errno; });
+  note_started(error == 0 ? 1 : 0);
   errno = saved;
   return error;
 }
@@ -272,11 +282,14 @@ SLUICE_EXPORT int posix_spawnp(pid_t* id, const char* name, const posix_spawn_fi
 }
 SLUICE_EXPORT int system(const char* command) {
   before_spawn();
+  note_started(command != nullptr ? 1 : 0);
   return SLUICE_NEXT(system)(command);
 }
 SLUICE_EXPORT FILE* popen(const char* command, const char* mode) {
   before_spawn();
-  return SLUICE_NEXT(popen)(command, mode);
+  FILE* out = SLUICE_NEXT(popen)(command, mode);
+  note_started(out != nullptr ? 1 : 0);
+  return out;
 }
 
 SLUICE_EXPORT void _exit(int status) {
