@@ -25,8 +25,9 @@ struct Question {
   std::string_view folder;
 };
 
-bool makes_files(const LearnedFamily& family) {
-  return family.created > 0 && family.write.bytes > 0;
+bool makes_files(const FileLoad& load) {
+  const LearnedFamily& family = *load.family;
+  return !load.there && family.created > 0 && family.write.bytes > 0;
 }
 
 bool has_small_writes(const FileLoad& load) {
@@ -49,7 +50,7 @@ bool can_fetch_ahead(const FileLoad& load) {
 
 bool has_small_files(const FileLoad& load) {
   const LearnedFamily& family = *load.family;
-  return makes_files(family) && family.file_count >= many_files && family.syncs == 0 &&
+  return makes_files(load) && family.file_count >= many_files && family.syncs == 0 &&
          family.write.bytes / family.file_count <= small_file && load.home != nullptr &&
          !load.home->global.value_or(false);
 }
@@ -78,7 +79,7 @@ std::vector<const Place*> others_for(const FileLoad& load, const Question& quest
 }
 
 std::vector<const Place*> others_for_new(const FileLoad& load, const Question& question) {
-  return makes_files(*load.family) ? others_for(load, question) : std::vector<const Place*>();
+  return makes_files(load) ? others_for(load, question) : std::vector<const Place*>();
 }
 
 // `sluice place` takes the best place and no other, and files by their names.

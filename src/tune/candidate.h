@@ -20,6 +20,7 @@ struct FileLoad {
   const LearnedFamily* family = nullptr;
   Intent intent = {};           // of the words that are said
   const Place* home = nullptr;  // null = not known
+  bool there = false;           // its files are there when the program runs: nothing can make them elsewhere
 };
 
 struct Expected {

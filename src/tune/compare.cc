@@ -14,15 +14,12 @@ namespace {
 
 // A program that does something else each time cannot be compared by its time.
 void note_other_work(std::uint64_t first, const ProgramRun& last, Comparison& out) {
-  const auto before = static_cast<double>(first);
-  const auto after = static_cast<double>(last.bytes());
-  constexpr double alike = 0.1;
-  if (last.account->is_object() && std::abs(before - after) > alike * std::max(before, after)) {
+  if (last.account->is_object() && !is_same_work(first, last.bytes())) {
     out.same_work = false;
     out.notes.push_back(
         fmt::format("the program did not do the same work: with these files it moved {} in the first run and "
                     "{} in the last",
-                    human_size(first), human_size(static_cast<std::uint64_t>(after))));
+                    human_size(first), human_size(last.bytes())));
   }
 }
 
@@ -125,6 +122,11 @@ Status run_pairs(const Pair& pair, const CompareSettings& settings, Compared& ou
 }
 
 }  // namespace
+
+bool is_same_work(std::uint64_t one, std::uint64_t other) {
+  constexpr double alike = 0.9;
+  return static_cast<double>(std::min(one, other)) >= alike * static_cast<double>(std::max(one, other));
+}
 
 Result<Compared> compare(const Runs& runs, const std::string& rules, Moves& moves, const ProgramRun& first,
                          const CompareSettings& settings) {

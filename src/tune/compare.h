@@ -40,6 +40,9 @@ struct Compared {
   [[nodiscard]] bool has_ended() const { return broke || !hindrance.empty(); }
 };
 
+// Whether so many bytes of two runs may be of the same work.
+bool is_same_work(std::uint64_t one, std::uint64_t other);
+
 // Runs the command under `rules` ("" = none), with what is to be moved there, and as it is, in turn, the
 // other way first in each pair, until the looks say that it is enough. `first` is the traced run, which
 // nothing but the work is held against. What is to be moved may be at either end then; at home, if it broke

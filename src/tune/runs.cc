@@ -19,6 +19,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "run/account.h"
 
 namespace sluice {
 namespace {
@@ -152,6 +153,16 @@ bool ProgramRun::is_failure_of_ours() const {
 double ProgramRun::program_seconds() const {
   const double out = account->is_object() ? account->value("seconds", ended.seconds) : ended.seconds;
   return std::min(out, ended.seconds);
+}
+
+std::string ProgramRun::unseen(const std::vector<std::string>& command) const {
+  if (!account->is_object()) {
+    return "";
+  }
+  Account seen;
+  seen.processes = account->value("processes", std::uint64_t{0});
+  seen.unseen = account->value("unseen", std::uint64_t{0});
+  return unseen_text(seen, command);
 }
 
 std::uint64_t ProgramRun::bytes() const {

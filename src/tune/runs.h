@@ -24,6 +24,9 @@ struct ProgramRun {
   [[nodiscard]] bool is_failure_of_ours() const;
   // Of the program alone. REQUIRES: the same.
   [[nodiscard]] double program_seconds() const;
+  // That nothing of it was observed, or not all that it started, with what tells why; "" where all was.
+  // REQUIRES: the same.
+  [[nodiscard]] std::string unseen(const std::vector<std::string>& command) const;
   // What was counted of the files that it used. REQUIRES: the same, with the stage stats.
   [[nodiscard]] std::uint64_t bytes() const;
 };

@@ -1,6 +1,7 @@
 #include "tune/study.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/sys.h"
 #include "base/text.h"
 #include "intent/parse.h"
 #include "intent/rules.h"
@@ -51,6 +53,14 @@ std::uint64_t Study::bytes_read() const {
   return std::accumulate(
       lessons.families.begin(), lessons.families.end(), std::uint64_t{0},
       [](std::uint64_t sum, const LearnedFamily& family) { return sum + family.read.bytes; });
+}
+
+void Study::mark_what_is_there() {
+  for (FileLoad& load : loads) {
+    load.there = load.family->created > 0 &&
+                 std::any_of(load.family->files.begin(), load.family->files.end(),
+                             [](const std::string& path) { return sys().access(path.c_str(), F_OK) == 0; });
+  }
 }
 
 Result<Study> study_trace(const std::string& trace, Storage storage) {

@@ -18,6 +18,8 @@ struct Study {
   // How many files count, and what was read of all of them.
   [[nodiscard]] std::uint64_t files() const;
   [[nodiscard]] std::uint64_t bytes_read() const;
+  // Files that the program would make, had they not been there, are there now: it finds them when it is run.
+  void mark_what_is_there();
 };
 
 // The place that a folder is on, whatever links lead there; null where that is not known.

@@ -146,6 +146,8 @@ Json tuned_json(const Tuned& tuned) {
     candidates.push_back(json_of(one));
   }
   out["traced"] = {{"seconds", tuned.study->run.seconds}, {"in_calls", tuned.study->run.in_calls}};
+  out["observed"] = tuned.observed;
+  put_bytes(out, "reset", tuned.reset);
   out["lessons"] = lessons_json(tuned.study->lessons);
   out["candidates"] = std::move(candidates);
   out["chosen"] = tuned.chosen == nullptr ? "" : tuned.chosen->candidate.name;

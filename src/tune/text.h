@@ -14,7 +14,9 @@ struct Tuned {
   const std::vector<Tried>* tried = nullptr;
   const Tried* chosen = nullptr;              // null = nothing is surely better
   std::optional<Comparison> comparison = {};  // where it was run
+  bool observed = true;                       // all that the command started
   bool kept = false;                          // it was better, and the rules are where they were asked for
+  std::string reset = {};                     // what --before may be, so that outputs are not met
   std::string rules = {};                     // that file
   std::vector<std::string> notes = {};
 };

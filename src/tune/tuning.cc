@@ -68,6 +68,9 @@ Result<Found> find_out(const TuneSettings& settings, const std::string& trace, c
   }
   Found out;
   SLUICE_TRY(out.study, study_trace(trace, std::move(storage)));
+  if (!settings.command.empty() && settings.before.empty()) {
+    out.study.mark_what_is_there();
+  }
   std::vector<Candidate> candidates =
       candidates_for(out.study.loads, out.study.storage.found.places, out.study.storage.profiles,
                      out.study.run, fmt::format("sluice-tuned-{}", getuid()));
@@ -107,23 +110,39 @@ Tuning::Tuning(TuneSettings settings, const std::string& scratch)
 Result<int> Tuning::go() {
   SLUICE_CHECK(runs_.look_at_input());
   say(cost_text(looks_for(settings_.repeat, 0), !settings_.cold));
-  SLUICE_CHECK(runs_.prepare());
-  // What is counted corrects forecasts, and is what the last run is held against.
-  SLUICE_TRY(first_,
-             runs_.under({"--trace", trace_, "--stage", "stats", "--stage", "trace"}, settings_.limit));
+  const timespec begin = time_of_files();
+  SLUICE_CHECK(run_traced());
   if (!first_.stopped && first_.is_failure_of_ours()) {
     return not_watched();
   }
+  const std::string unseen = first_.unseen(runs_.command);
   if (first_.stopped || exit_status(first_.ended) != 0) {
+    if (!unseen.empty()) {
+      say(unseen);
+    }
     say(first_.stopped ? "the command took longer than --limit, and was ended: there is nothing to compare"
                        : fmt::format("the command ended with status {}: there is nothing to compare",
                                      exit_status(first_.ended)));
     return first_.stopped ? failed_itself : exit_status(first_.ended);
   }
   SLUICE_CHECK(Stop::check());
+  SLUICE_TRY(const bool goes_on, meet_outputs(begin));
+  if (!goes_on) {
+    return first_.stopped ? failed_itself : exit_status(first_.ended);
+  }
   SLUICE_TRY(found_,
              find_out(settings_, trace_, runs_.scratch, first_.ended.seconds - first_.program_seconds()));
-  tuned_ = {.study = &found_.study, .tried = &found_.tried, .chosen = best_of(found_.tried)};
+  tuned_.study = &found_.study;
+  tuned_.tried = &found_.tried;
+  tuned_.chosen = best_of(found_.tried);
+  tuned_.observed = unseen.empty();
+  if (!unseen.empty()) {
+    note(unseen);
+  }
+  if (found_.study.loads.empty() && !unseen.empty()) {
+    note("nothing is known of the command's I/O, so nothing was tried and nothing changed");
+    return 0;
+  }
   const std::uint64_t files = found_.study.files();
   say(fmt::format("the traced run took {}, {} of it in calls on {} that count{}",
                   human_duration(found_.study.run.seconds), human_duration(found_.study.run.in_calls),
@@ -141,6 +160,53 @@ Result<int> Tuning::go() {
   SLUICE_CHECK(act());
   tell(outcome_text(tuned_, style_));
   return broke_ ? failed_itself : exit_status(first_.ended);
+}
+
+Status Tuning::run_traced() {
+  SLUICE_CHECK(runs_.prepare());
+  // What is counted corrects forecasts, and is what the last run is held against.
+  SLUICE_TRY(first_,
+             runs_.under({"--trace", trace_, "--stage", "stats", "--stage", "trace"}, settings_.limit));
+  return {};
+}
+
+Result<bool> Tuning::meet_outputs(timespec begin) {
+  if (!settings_.before.empty()) {
+    return true;
+  }
+  SLUICE_TRY(const Outputs left, outputs_of(trace_, begin));
+  if (!left.any()) {
+    return true;
+  }
+  tuned_.reset = left.reset();
+  const std::string how = tuned_.reset.empty()
+                              ? "--before can remove what it makes"
+                              : fmt::format("--before {} removes it", shell_word(tuned_.reset));
+  note(fmt::format(
+      "the command has made {}, which its next run meets: it is traced once more, as it will be run; {}, "
+      "and lets it be made elsewhere",
+      left.names(), how));
+  if (unlink(trace_.c_str()) != 0) {
+    return Errno().fail(fmt::format("cannot remove {}", quote(trace_)));
+  }
+  SLUICE_CHECK(run_traced());
+  if (first_.is_failure_of_ours() && !first_.stopped) {
+    return not_watched();
+  }
+  SLUICE_CHECK(Stop::check());
+  if (first_.stopped || exit_status(first_.ended) != 0) {
+    say(first_.stopped
+            ? fmt::format("it took longer than --limit then, and was ended: there is nothing to compare")
+            : fmt::format("it ended with status {} then: there is nothing to compare; {}",
+                          exit_status(first_.ended), how));
+    return false;
+  }
+  SLUICE_TRY(const Outputs again, outputs_of(trace_, begin));
+  if (!is_same_work(left.moved, again.moved)) {
+    note(fmt::format("it moved {} the first time and {} the second", human_size(left.moved),
+                     human_size(again.moved)));
+  }
+  return true;
 }
 
 Status Tuning::report() const {

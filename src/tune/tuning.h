@@ -8,6 +8,7 @@
 
 #include "base/terminal.h"
 #include "tune/folders.h"
+#include "tune/outputs.h"
 #include "tune/runs.h"
 #include "tune/text.h"
 
@@ -61,6 +62,10 @@ class Tuning {
  private:
   // `sluice run` has said why.
   [[nodiscard]] Error not_watched() const;
+  Status run_traced();
+  // Outputs of the first run that the next one meets, a run that began at `begin`: what comes is run once
+  // more beside them, so that what is forecast is what will be run. False where that failed; it is said.
+  Result<bool> meet_outputs(timespec begin);
   void note(const std::string& text);
   // Data that is not temporary is nobody's to move but the user's.
   bool may_act();
