@@ -98,6 +98,13 @@ TEST(Statistics, AHiccupDoesNotCount) {
   const Summary summary = summarize(values);
   EXPECT_EQ(summary.outliers, 1U);
   EXPECT_NEAR(summary.mean, 1, 0.01);
+  const std::vector<double> few = {1.0, 60, 1.1};
+  EXPECT_EQ(summarize(few).outliers, 1U) << "a pass that the machine held up";
+  EXPECT_NEAR(summarize(few).mean, 1.05, 1e-9);
+  const std::vector<double> apart = {1.0, 3, 1.1};
+  EXPECT_EQ(summarize(apart).outliers, 0U);
+  const std::vector<double> two = {1.0, 60};
+  EXPECT_EQ(summarize(two).outliers, 0U);
   const std::vector<double> one = {5};
   EXPECT_TRUE(std::isinf(summarize(one).error()));
   EXPECT_EQ(summarize({}).kept, 0U);

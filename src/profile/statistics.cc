@@ -13,7 +13,9 @@ namespace {
 
 constexpr double outlier_distance = 10;
 constexpr std::size_t least_to_judge = 5;
-constexpr double most_outliers = 0.05;  // of the values
+constexpr std::size_t least_to_compare = 3;  // of fewer, none is far from the others
+constexpr double gross = 4;                  // times the median: what a few values cannot differ by
+constexpr double most_outliers = 0.05;       // of the values
 
 // The values that count.
 struct Range {
@@ -24,10 +26,13 @@ struct Range {
 };
 
 Range without_outliers(std::span<const double> values) {
-  if (values.size() < least_to_judge) {
+  if (values.size() < least_to_compare) {
     return {};
   }
   const double centre = median(values);
+  if (values.size() < least_to_judge) {
+    return {.low = -std::numeric_limits<double>::infinity(), .high = gross * centre};
+  }
   std::vector<double> distances;
   distances.reserve(values.size());
   for (const double value : values) {

@@ -19,7 +19,8 @@ struct Summary {
 
 // Mean and its 90 % interval by Student's t. Values further from the median than ten times the median
 // distance are left out: a hiccup of the machine is not the device. Where they are more than a twentieth they
-// are the device: some flushes write a journal, others do not.
+// are the device: some flushes write a journal, others do not. Of three or four values, one is left out that
+// is four times the median.
 Summary summarize(std::span<const double> values);
 
 // The seconds of requests that were made in a row, while the machine was in one state.
