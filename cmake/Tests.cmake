@@ -3,7 +3,9 @@
 find_package(GTest REQUIRED)  # libgtest-dev; -DSLUICE_TESTS=OFF builds without
 
 # Beside the code, src/<part>/**/*_test.cc: one executable and one ctest test a part. A process for every
-# single test case would cost more in start-up than the cases take.
+# single test case would cost more in start-up than the cases take. All are compiled alike, so the first
+# has their headers precompiled for all of them (see Precompiled).
+set(first_test "")
 foreach(part IN LISTS SLUICE_PARTS)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${part}/*_test.cc)
   if(sources)
@@ -14,6 +16,13 @@ foreach(part IN LISTS SLUICE_PARTS)
                                SLUICE_PROGRAM="$<TARGET_FILE:sluice>")
     # Optimizing the tests themselves takes longer than it saves.
     target_compile_options(${name}_test PRIVATE -O0)
+    if(first_test)
+      target_precompile_headers(${name}_test REUSE_FROM ${first_test})
+    else()
+      set(first_test ${name}_test)
+      target_precompile_headers(${first_test} PRIVATE ${SLUICE_COMMON_HEADERS} <filesystem> <fstream> <random>
+                                <gmock/gmock.h> <gtest/gtest.h>)
+    endif()
     add_dependencies(${name}_test sluice)
     add_test(NAME unit:${part} COMMAND ${name}_test --gtest_brief=1)
     set_tests_properties(unit:${part} PROPERTIES TIMEOUT 600 COST 600)
