@@ -116,7 +116,7 @@ Status run_pairs(const Pair& pair, const CompareSettings& settings, Compared& ou
           "{}, run {} of {}", rules ? "under the rules" : "as it is", i,
           range_text(fmt::format("{}", settings.looks.least()), fmt::format("{}", settings.looks.most()))));
     }));
-    seen.gain = gain_of(seen.before, seen.after, settings.looks.miss);
+    seen.gain = settings.looks.gain(seen.before, seen.after);
   }
   return {};
 }

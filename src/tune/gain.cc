@@ -35,7 +35,7 @@ double student(std::size_t degrees, double miss) {
   return std::tan(low) * std::sqrt(static_cast<double>(degrees));
 }
 
-Gain gain_of(std::span<const double> before, std::span<const double> after, double miss) {
+Gain gain_of(std::span<const double> before, std::span<const double> after, double miss, double least) {
   const std::size_t pairs = std::min(before.size(), after.size());
   if (pairs == 0) {
     return {};
@@ -50,8 +50,7 @@ Gain gain_of(std::span<const double> before, std::span<const double> after, doub
     const double off = std::log(before[i] / after[i]) - mean;
     squares += off * off;
   }
-  // Few pairs may agree by chance, and another day differs by something however many there are.
-  constexpr double least = 1.645 * least_noise;
+  // Few pairs may agree by chance.
   const double half =
       pairs < 2 ? least * std::numbers::sqrt2
                 : std::max(student(pairs - 1, miss) * std::sqrt(squares / (count - 1) / count), least);

@@ -13,8 +13,8 @@ bool Looks::is_last(const Gain& gain) const {
     return false;
   }
   constexpr double known =
-      1.25;  // between the ends: then it is known how much it is, and not only that it is
-  constexpr double worth = 1.05;  // nobody keeps rules for less
+      1.25;                      // between the ends: then it is known how much it is, and not only that it is
+  constexpr double worth = 1.1;  // less cannot be told from another hour
   return (gain.is_better() && gain.high < known * gain.low) || gain.high < worth;
 }
 
