@@ -137,7 +137,7 @@ class Storage:
         found = self.sluice("places", "--config", self.config, "--catalog", self.catalog)["places"]
         with open(self.config, "a") as file:
             # With their paths, so that it does not matter when one of them goes.
-            file.writelines(f'[place.{row["name"]}]\npath = "{row["path"]}"\nignore = true\n' for row in found
+            file.writelines(f'[place."{row["name"]}"]\npath = "{row["path"]}"\nignore = true\n' for row in found
                             if row["name"] not in ours)
 
     # Emulated devices while they run.
