@@ -20,6 +20,17 @@ namespace {
 
 constinit std::atomic<bool> parted = false;
 
+// For an area that is nobody else's: nothing of it is kept back, told or taken out any more.
+void end_copy(Area& area) {
+  area.over = 1;
+  area.keeps_small = 0;
+  area.keeping = 0;
+  area.pending_live = 0;
+  if (area.trace != 0) {
+    area.at<AreaTrace>(area.trace)->over = 1;  // nobody would take records out of it
+  }
+}
+
 }  // namespace
 
 // Fowler, Noll and Vo.
@@ -67,19 +78,37 @@ void part_from_area() {
       static_cast<int>(syscall(SYS_openat, AT_FDCWD, area->own_path.data(), O_RDONLY | O_CLOEXEC));
   if (fd >= 0 &&
       syscall(SYS_mmap, area, area->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) >= 0) {
-    area->over = 1;
-    area->keeps_small = 0;
-    area->keeping = 0;
-    area->pending_live = 0;
-    if (area->trace != 0) {
-      area->at<AreaTrace>(area->trace)->over = 1;  // nobody would take records out of it
-    }
+    end_copy(*area);
     parted.store(true);
   }
   if (fd >= 0) {
     syscall(SYS_close, fd);
   }
   errno = saved;
+}
+
+void* room_for_copy(const Area& area) {
+  void* out =
+      mmap(nullptr, area.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return out == MAP_FAILED ? nullptr : out;
+}
+
+void give_room_back(const Area& area, void* room) {
+  munmap(room, area.bytes);
+}
+
+void leave_area(Area& area, void* room) {
+  const std::uint64_t bytes = area.bytes;
+  const std::uint64_t records = area.trace == 0 ? bytes : area.trace;
+  std::memcpy(room, static_cast<const void*>(&area), area.buffers == 0 ? records : area.blocks);
+  if (area.trace != 0) {
+    std::memcpy(static_cast<std::byte*>(room) + records, area.at<void>(records), sizeof(AreaTrace));
+  }
+  end_copy(*static_cast<Area*>(room));
+  parted.store(true);
+  if (mremap(room, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, &area) == MAP_FAILED) {
+    mmap(&area, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  }
 }
 
 void let_go_of_inherited(Area& area) {

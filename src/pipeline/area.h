@@ -250,6 +250,12 @@ void for_each_pending(Area& area, Function function) {
 // waits for a change by somebody else looks whether it has parted: there is none in a copy.
 void part_from_area();
 bool has_parted();
+// The same for a process that drops its user's rights for good: it can neither write nor read any more what
+// the others share. A copy has counts and rules, and nothing that others keep back. Room for it is had before
+// the rights go, null where there is none. REQUIRES: nothing is kept back by this process.
+void* room_for_copy(const Area& area);
+void give_room_back(const Area& area, void* room);
+void leave_area(Area& area, void* room);
 // A thread that starts another program ends all others, and has the number of the first one then: what that
 // one had is ours, and nobody would give it back. Before this program does anything.
 void let_go_of_inherited(Area& area);

@@ -299,8 +299,8 @@ bool Keeper::retire(std::uint32_t index, int most) {
       held == held_.end() || held->second.generation != buffer.generation ? -1 : held->second.fd.get();
   if (buffer.block != 0 && (buffer.generation & 1) != 0) {
     const bool alive = is_alive(buffer);
-    // Of who lives, and has it open, only by what it has open: a name may be gone, or another's.
-    if (buffer.length > 0 && (fd >= 0 || !alive)) {
+    // Only by what was handed over for this buffer. A name may be gone, or another's, or forged.
+    if (buffer.length > 0 && fd >= 0) {
       Recovered done = put_down(area_, buffer, fd, alive);
       // What could not be done now is tried again at the end, or by who has it open.
       const bool again = done.outcome == Recovered::Outcome::failed && area_.over == 0;

@@ -324,9 +324,7 @@ Recovered put_down(Area& area, Buffer& buffer, int fd, bool alive) {
     return to_beside(area, buffer, std::move(out),
                      "the file is not there any more, is another, or may not be written", 0);
   }
-  if (fd < 0) {
-    out.path = name_of(file.get(), out.path);  // its folder may have another one
-  }
+  out.path = name_of(file.get(), out.path);  // its folder may have another one
   if (is_unchanged(file.get(), buffer) || is_begun(file.get(), buffer, area.bytes_of(buffer), out.bytes)) {
     return to_file(area, buffer, std::move(out), file.get(), true, alive);
   }

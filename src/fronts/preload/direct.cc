@@ -33,6 +33,7 @@
 #include "fronts/preload/export.h"
 #include "fronts/preload/file.h"
 #include "fronts/preload/pending.h"
+#include "fronts/preload/users.h"
 #include "pipeline/area.h"
 #include "pipeline/process.h"
 
@@ -90,6 +91,11 @@ long with_plain_files(long number, const Argument (&of)[6]) {
     put_down_all();
   }
   return plainly(number, of);
+}
+
+long with_user(sluice::preload::Users after, long number, const Argument (&of)[6]) {
+  const sluice::preload::BecomingUser becoming(after);
+  return becoming.may() ? with_plain_files(number, of) : -1;
 }
 
 // fchmodat2(), for which libc has no function.
@@ -203,6 +209,7 @@ long open_as_told(const Argument (&of)[6]) {
 
 // `state` is whether the thread could be cancelled before; null where nobody else is there to do that.
 long by_number(long number, const Argument (&of)[6], const int* state) {
+  const auto user = [&](int which) { return static_cast<uid_t>(of[which].value); };
   switch (number) {
     case SYS_openat:
       return openat(of[0], of[1], of[2], static_cast<mode_t>(of[3]));
@@ -342,10 +349,13 @@ long by_number(long number, const Argument (&of)[6], const int* state) {
       return change_mode(of);
     // Whoever becomes another user: see users.cc. Not by libc's, which do it for all threads.
     case SYS_setuid:
-    case SYS_setgid:
+      return with_user(sluice::preload::after_setuid(user(0)), number, of);
     case SYS_setreuid:
-    case SYS_setregid:
+      return with_user(sluice::preload::after_setreuid(user(0), user(1)), number, of);
     case SYS_setresuid:
+      return with_user({user(0), user(1), user(2)}, number, of);
+    case SYS_setgid:
+    case SYS_setregid:
     case SYS_setresgid:
     case SYS_setfsuid:
     case SYS_setfsgid:
