@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <iterator>
 
 #include "base/files.h"
 #include "base/reach.h"
+#include "base/sys.h"
 #include "base/text.h"
 #include "base/toml.h"
+#include "base/trust.h"
 #include "base/units.h"
 
 namespace sluice {
@@ -30,6 +35,13 @@ std::optional<std::string> scalar(const toml::node& node) {
   return std::nullopt;
 }
 
+// What chooses the code that is run, and the files that are changed.
+constexpr std::array<std::string_view, 3> not_beside = {"rules", "catalog", "lab"};
+
+bool counts(const ConfigFile& file, std::string_view key) {
+  return !file.beside || std::find(not_beside.begin(), not_beside.end(), key) == not_beside.end();
+}
+
 std::string config_home() {
   std::string xdg = environment("XDG_CONFIG_HOME");
   if (xdg.starts_with('/')) {
@@ -49,19 +61,41 @@ Result<Config> Config::parse(std::string_view text, std::string path) {
   return out;
 }
 
+Status Config::add(const std::string& path, bool beside) {
+  SLUICE_TRY(const std::string text, read_trusted(path));
+  SLUICE_TRY(auto table, parse_toml(text, path));
+  ConfigFile file{.path = path, .table = std::move(table), .beside = beside};
+  std::vector<std::string_view> ignored;
+  std::copy_if(not_beside.begin(), not_beside.end(), std::back_inserter(ignored),
+               [&](std::string_view key) { return file.table.contains(key) && !counts(file, key); });
+  if (!ignored.empty()) {
+    warnings_.push_back(fmt::format(
+        "ignoring {} in {}: such keys count in the user's and the system's sluice.toml, or with --config",
+        fmt::join(ignored, ", "), quote(path)));
+  }
+  files_.push_back(std::make_shared<const ConfigFile>(std::move(file)));
+  return {};
+}
+
 Result<Config> Config::load(const std::string& only) {
   std::vector<std::string> paths;
+  const std::string beside = absolute("sluice.toml", current_folder());
+  bool has_beside = false;
   if (!only.empty()) {
     paths.push_back(absolute(only, current_folder()));
   } else {
-    paths.push_back(absolute("sluice.toml", current_folder()));
     if (const std::string home = config_home(); !home.empty()) {
       paths.push_back(home + "/sluice/sluice.toml");
     }
     paths.emplace_back("/etc/sluice/sluice.toml");
+    // In the user's own folder of configurations it is the user's.
+    has_beside = !is_privileged_by_program() && std::find(paths.begin(), paths.end(), beside) == paths.end();
+    if (has_beside) {
+      paths.insert(paths.begin(), beside);
+    }
   }
   Config out;
-  for (std::string& path : paths) {
+  for (const std::string& path : paths) {
     if (!answers(path, file_patience)) {
       Error error = fail(fmt::format("the file system of {} does not answer", quote(path)));
       if (!only.empty()) {
@@ -70,17 +104,22 @@ Result<Config> Config::load(const std::string& only) {
       out.warnings_.push_back(error.text() + "; going on without that configuration");
       continue;
     }
-    auto text = read_file(path);
-    if (!text && only.empty() && (text.error().number == ENOENT || text.error().number == ENOTDIR)) {
+    struct stat about {};
+    if (only.empty() && sys().stat(path.c_str(), &about) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
       continue;
     }
-    if (!text) {
-      return std::move(text).error().advise(
-          "give another file with --config, or --config /dev/null for none");
+    Status added = out.add(path, has_beside && path == beside);
+    if (added) {
+      continue;
     }
-    SLUICE_TRY(auto table, parse_toml(*text, path));
-    out.files_.push_back(
-        std::make_shared<const ConfigFile>(ConfigFile{.path = std::move(path), .table = std::move(table)}));
+    if (only.empty() && added.error().number == EPERM) {
+      out.warnings_.push_back(fmt::format("ignoring {}: {}", quote(path), added.error().what));
+      continue;
+    }
+    if (added.error().usage) {
+      return std::move(added).error();
+    }
+    return std::move(added).error().advise("give another file with --config, or --config /dev/null for none");
   }
   return out;
 }
@@ -88,7 +127,7 @@ Result<Config> Config::load(const std::string& only) {
 Result<std::optional<Config::Setting>> Config::find(std::string_view key) const {
   for (const auto& file : files_) {
     const toml::node* node = file->table.get(key);
-    if (node == nullptr) {
+    if (node == nullptr || !counts(*file, key)) {
       continue;
     }
     Setting out{

@@ -207,7 +207,7 @@ std::string current_folder() {
 }
 
 std::string environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = secure_getenv(name);
   return value != nullptr ? value : "";
 }
 

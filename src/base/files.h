@@ -32,7 +32,7 @@ std::string absolute(std::string_view path, std::string_view folder);
 // "/a/b" -> "/a", "/a" -> "/", "a" -> "."
 std::string folder_of(std::string_view path);
 std::string current_folder();
-// $NAME, or "" when it is not set.
+// $NAME, or "" when it is not set, and in a set-uid program, where it is the word of whoever started that.
 std::string environment(const char* name);
 
 }  // namespace sluice

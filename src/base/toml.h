@@ -14,6 +14,7 @@ namespace sluice {
 struct ConfigFile {
   std::string path;
   toml::table table;
+  bool beside = false;  // it came with the current folder, and may have come from anybody
 };
 
 // Parses a TOML file; an error names file, line and column.

@@ -8,8 +8,10 @@
 
 #include "base/files.h"
 #include "base/reach.h"
+#include "base/stage_name.h"
 #include "base/text.h"
 #include "base/toml.h"
+#include "base/trust.h"
 
 namespace sluice {
 namespace {
@@ -78,7 +80,18 @@ Result<std::vector<std::string>> read_stages(const toml::node* node, const std::
     if (!text || text->empty()) {
       return wrong_type(path, one, "a stage is a text, NAME or NAME:PARAMETER=VALUE,...");
     }
-    out.push_back(*text);
+    if (!is_library(*text)) {
+      out.push_back(*text);
+      continue;
+    }
+    // It runs in the user's programs: nobody else may choose it, by the rules or by the current folder.
+    if (auto trusted = check_trusted(path); !trusted) {
+      return std::move(trusted)
+          .error()
+          .within(fmt::format("{}: will not load {}", place_in(path, one.source()), quote(*text)))
+          .advise("copy the rules to a folder that only you can write, or give the stage by --stage");
+    }
+    out.push_back(text->starts_with('/') ? *text : fmt::format("{}/{}", folder_of(path), *text));
   }
   return out;
 }

@@ -286,12 +286,12 @@ TEST(Rules, AreReadAsTheyWereWritten) {
   const Intent intent = parse_intent("persist random size-per-IO(4K)").value();
   Rules rules;
   const Status read = rules.parse_toml_rules(
-      rule_text(odd, intent, {"tee(to=\"/x\")", "null"}) + rule_text("/b", {}, {}), "/r.toml");
+      rule_text(odd, intent, {"tee:to=\"/x\"", "null"}) + rule_text("/b", {}, {}), "/r.toml");
   ASSERT_TRUE(read) << read.error().text();
   ASSERT_EQ(rules.rules().size(), 2U);
   EXPECT_EQ(rules.rules()[0].pattern, odd);
   EXPECT_EQ(print(rules.rules()[0].intent), print(intent));
-  EXPECT_EQ(rules.rules()[0].stages, (std::vector<std::string>{"tee(to=\"/x\")", "null"}));
+  EXPECT_EQ(rules.rules()[0].stages, (std::vector<std::string>{"tee:to=\"/x\"", "null"}));
   EXPECT_EQ(rules.rules()[1].pattern, "/b");
 }
 

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/stage_name.h"
+
 namespace sluice {
 namespace {
 
@@ -82,17 +84,14 @@ bool Stack::add(std::string_view spec, std::span<const sluice_stage* const> know
     return refuse("no stage has such a name");
   }
   std::memcpy(text.data(), spec.data(), spec.size());
-  // A library's folder may have a colon in its name; a parameter may have a '/'.
-  const std::size_t slash = spec.substr(0, spec.find('=')).rfind('/');
-  const std::size_t colon = spec.find(':', slash == std::string_view::npos ? 0 : slash);
-  const std::string_view name = spec.substr(0, colon);
+  const std::string_view name = stage_name(spec);
   const char* parameters = "";
-  if (colon != std::string_view::npos) {
-    text[colon] = 0;
-    parameters = text.data() + colon + 1;
+  if (name.size() < spec.size()) {
+    text[name.size()] = 0;
+    parameters = text.data() + name.size() + 1;
   }
   Member member;
-  if (name.find('/') == std::string_view::npos) {
+  if (!is_library(spec)) {
     for (const sluice_stage* stage : known) {
       member.stage = stage->name == name ? stage : member.stage;
     }

@@ -161,6 +161,9 @@ Status Session::begin() {
     return {};
   }
   SLUICE_TRY(config_, Config::load(environment("SLUICE_CONFIG")));
+  for (const std::string& warning : config_.warnings()) {
+    log::warn("{}", warning);
+  }
   static constexpr std::array rows = {&option_timeout, &option_catalog, &option_corrections, &option_rules,
                                       &option_strict};
   SLUICE_TRY(const Options options, Options::parse(rows, {}, config_));
