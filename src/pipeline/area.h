@@ -24,7 +24,7 @@
 namespace sluice {
 
 inline constexpr std::array<char, 8> area_magic = {'s', 'l', 'u', 'i', 'c', 'e', 'r', 'n'};
-inline constexpr std::uint32_t area_version = 25;
+inline constexpr std::uint32_t area_version = 26;
 inline constexpr std::size_t most_rules = 1024;
 inline constexpr std::uint32_t area_files = 4096;         // rows; a power of two
 inline constexpr std::uint32_t area_paths = 1024 * 1024;  // bytes

@@ -19,7 +19,34 @@ namespace sluice {
 namespace {
 
 constexpr int sends = 50;           // tries, a millisecond apart
+constexpr uid_t unmapped = 65534;   // whom a user name space calls anybody that it does not know
 constexpr int longest_wait = 6000;  // tenths of a second: copies take their time
+
+// Whether the one at the other end is the user of the run. The name may be anybody's after the run. In a user
+// name space the user has another number, which is ours.
+bool is_the_users(const Area& area, int fd) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  return syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
+         (who.uid == area.user ||
+          (who.uid != unmapped && who.uid == static_cast<uid_t>(syscall(SYS_geteuid))));
+}
+
+// Again while there is no room, for a while.
+template <class Call>
+bool goes_through(Call call) {
+  for (int i = 0; i < sends; ++i) {
+    if (call() >= 0) {
+      return true;
+    }
+    if (errno != EAGAIN && errno != EINTR) {
+      return false;
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 1000000};
+    syscall(SYS_nanosleep, &pause, nullptr);
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -29,7 +56,8 @@ bool keeper_lives(const Area& area) {
 
 // A descriptor of its own each time: one that stays could be closed by the program, or become another.
 bool tell_keeper(const Area& area, const KeeperMessage& message, int passed) {
-  const auto fd = static_cast<int>(syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto fd =
+      static_cast<int>(syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd < 0) {
     return false;
   }
@@ -37,30 +65,21 @@ bool tell_keeper(const Area& area, const KeeperMessage& message, int passed) {
   address.sun_family = AF_UNIX;
   const std::size_t length = std::strlen(area.keeper_name.data());
   std::memcpy(address.sun_path + 1, area.keeper_name.data(), length);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   KeeperMessage copy = message;
   iovec part{.iov_base = &copy, .iov_len = sizeof copy};
   PassedFd room;
   msghdr header{};
-  header.msg_name = &address;
-  header.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   header.msg_iov = &part;
   header.msg_iovlen = 1;
   if (passed >= 0) {
     pass(header, room, passed);
   }
-  long sent = -1;
-  for (int i = 0; i < sends && sent < 0; ++i) {
-    sent = syscall(SYS_sendmsg, fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-      break;
-    }
-    if (sent < 0) {
-      const timespec pause{.tv_sec = 0, .tv_nsec = 1000000};
-      syscall(SYS_nanosleep, &pause, nullptr);
-    }
-  }
+  const bool sent = goes_through([&] { return syscall(SYS_connect, fd, &address, size); }) &&
+                    (passed < 0 || is_the_users(area, fd)) &&
+                    goes_through([&] { return syscall(SYS_sendmsg, fd, &header, MSG_NOSIGNAL); });
   syscall(SYS_close, fd);
-  return sent > 0;
+  return sent;
 }
 
 void wait_for_keeper(const Area& area, const Buffer& buffer, std::uint32_t held, int most) {

@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -21,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/passing.h"
 #include "pipeline/tell.h"
 #include "run/own_thread.h"
 
@@ -31,16 +33,18 @@ constexpr int soon = 1;          // milliseconds until somebody who has a lock i
 constexpr int later = 100;       // until a process of which nobody tells us is looked for
 constexpr double patience = 10;  // seconds, at the end
 constexpr std::uint32_t blocks_ahead = 4;
+constexpr int most_waiting = 4096;           // connections that were not looked at yet
+constexpr std::size_t most_strangers = 16;   // that have not spoken; more are sent away
+constexpr std::size_t most_connected = 256;  // of the user's own, likewise
 
 UniqueFd own_socket(const std::string& name) {
-  UniqueFd out(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  UniqueFd out(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  const int yes = 1;
   const bool good = out && bind(out.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-                    setsockopt(out.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0;
+                    listen(out.get(), most_waiting) == 0;
   return good ? std::move(out) : UniqueFd();
 }
 
@@ -110,6 +114,9 @@ void Keeper::serve() {
       all.push_back({.fd = fd.get(), .events = POLLIN, .revents = 0});
       most = fd ? most : later;
     }
+    for (const Connection& one : connected_) {
+      all.push_back({.fd = one.fd.get(), .events = POLLIN, .revents = 0});
+    }
     if (poll(all.data(), all.size(), broken_.empty() ? most : soon) < 0 && errno != EINTR) {
       return;
     }
@@ -134,46 +141,79 @@ void Keeper::serve() {
   }
 }
 
-// All that was sent, with the descriptors that came along.
+// All that was sent. Each message has a connection of its own, so that the kernel says who speaks before any
+// descriptor comes in. Connections are looked at in the order in which they were made.
 void Keeper::receive() {
+  std::erase_if(connected_, [this](const Connection& one) { return hear(one); });
   for (;;) {
-    KeeperMessage message;
-    iovec part{.iov_base = &message, .iov_len = sizeof message};
-    alignas(cmsghdr) std::array<char, 256> space = {};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    header.msg_control = space.data();
-    header.msg_controllen = space.size();
-    const ssize_t got = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
-    if (got < 0) {
+    UniqueFd fd = accept_one();
+    if (!fd && errno != ECONNABORTED && errno != EINTR) {
       return;
     }
-    UniqueFd fd;
-    bool ours = false;
-    pid_t sender = 0;
-    for (cmsghdr* with = CMSG_FIRSTHDR(&header); with != nullptr; with = CMSG_NXTHDR(&header, with)) {
-      if (with->cmsg_type == SCM_RIGHTS) {
-        int number = -1;
-        std::memcpy(&number, CMSG_DATA(with), sizeof number);
-        fd = UniqueFd(number);
-      } else if (with->cmsg_type == SCM_CREDENTIALS) {
-        ucred who{};
-        std::memcpy(&who, CMSG_DATA(with), sizeof who);
-        ours = who.uid == getuid() || who.uid == geteuid();
-        sender = who.pid;
-      }
-    }
-    if (got != sizeof message) {
+    ucred who{};
+    socklen_t size = sizeof who;
+    if (!fd || getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
       continue;
     }
-    // Whoever has become another user may let go of what is its own, or wait for what is brought home.
-    const bool own = message.kind == KeeperMessage::drop && message.buffer < area_.all_buffers().size() &&
-                     area_.all_buffers()[message.buffer].process == sender;
-    if (ours || own || message.kind == KeeperMessage::home) {
-      take(message, std::move(fd));
+    Connection one{
+        .fd = std::move(fd), .process = who.pid, .ours = who.uid == getuid() || who.uid == geteuid()};
+    const auto alike = std::count_if(connected_.begin(), connected_.end(),
+                                     [&](const Connection& other) { return other.ours == one.ours; });
+    if (!hear(one) && static_cast<std::size_t>(alike) < (one.ours ? most_connected : most_strangers)) {
+      connected_.push_back(std::move(one));
     }
   }
+}
+
+// Where there is no descriptor left, by the one that is kept for this: who wants to let go of some must be
+// heard.
+UniqueFd Keeper::accept_one() {
+  const auto next = [this] {
+    return UniqueFd(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  };
+  if (!spare_) {
+    spare_ = UniqueFd(fcntl(stop_.get(), F_DUPFD_CLOEXEC, 0));
+  }
+  UniqueFd out = next();
+  if (!out && (errno == EMFILE || errno == ENFILE) && spare_) {
+    spare_ = UniqueFd();
+    out = next();
+  }
+  return out;
+}
+
+// Whether it is done with. There is room for one descriptor of our user's, and none of anybody else's: the
+// kernel closes the rest.
+bool Keeper::hear(const Connection& from) {
+  KeeperMessage message;
+  iovec part{.iov_base = &message, .iov_len = sizeof message};
+  PassedFd room;
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = from.ours ? room.space : nullptr;
+  header.msg_controllen = from.ours ? CMSG_LEN(sizeof(int)) : 0;
+  const ssize_t got = recvmsg(from.fd.get(), &header, MSG_CMSG_CLOEXEC);
+  if (got < 0) {
+    return errno != EAGAIN && errno != EINTR;
+  }
+  UniqueFd fd;
+  if (const cmsghdr* with = CMSG_FIRSTHDR(&header);
+      with != nullptr && with->cmsg_level == SOL_SOCKET && with->cmsg_type == SCM_RIGHTS) {
+    int number = -1;
+    std::memcpy(&number, CMSG_DATA(with), sizeof number);
+    fd = UniqueFd(number);
+  }
+  if (got != sizeof message) {
+    return true;
+  }
+  // Whoever has become another user may let go of what is its own, or wait for what is brought home.
+  const bool own = message.kind == KeeperMessage::drop && message.buffer < area_.all_buffers().size() &&
+                   area_.all_buffers()[message.buffer].process == from.process;
+  if (from.ours || own || message.kind == KeeperMessage::home) {
+    take(message, std::move(fd));
+  }
+  return true;
 }
 
 void Keeper::take(const KeeperMessage& message, UniqueFd fd) {

@@ -37,8 +37,16 @@ class Keeper {
     std::uint32_t generation = 0;
   };
 
+  struct Connection {
+    UniqueFd fd;
+    pid_t process = 0;
+    bool ours = false;  // our user's
+  };
+
   void serve();
   void receive();
+  UniqueFd accept_one();
+  bool hear(const Connection& from);
   void take(const struct KeeperMessage& message, UniqueFd fd);
   void look_for_leases();
   void look_for_dead();
@@ -54,6 +62,8 @@ class Keeper {
 
   Area& area_;
   UniqueFd socket_;
+  UniqueFd spare_;
+  std::vector<Connection> connected_;  // that have not spoken yet
   UniqueFd signals_;
   UniqueFd stop_;
   UniqueFd poke_;
