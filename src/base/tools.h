@@ -23,6 +23,7 @@ struct ToolPackage {
 inline constexpr auto tool_packages = std::to_array<ToolPackage>({
     {"addr2line", "binutils"},
     {"beegfs-ctl", ""},
+    {"blkid", "util-linux"},
     {"btrfs", "btrfs-progs"},
     {"ceph", "ceph-common"},
     {"env", "coreutils"},

@@ -73,14 +73,24 @@ int FuseSession::fd() const {
 }
 
 FuseSession::Got FuseSession::receive() {
-  const int got = fuse_session_receive_buf(session_, &buffer_);
+  return receive_into(buffer_);
+}
+
+FuseSession::Got FuseSession::receive(void* memory) {
+  fuse_buf buffer{};
+  buffer.mem = memory;
+  return receive_into(buffer);
+}
+
+FuseSession::Got FuseSession::receive_into(fuse_buf& buffer) {
+  const int got = fuse_session_receive_buf(session_, &buffer);
   if (got == -EAGAIN || got == -EINTR) {
     return Got::nothing;
   }
   if (got <= 0) {
     return Got::end;
   }
-  fuse_session_process_buf(session_, &buffer_);
+  fuse_session_process_buf(session_, &buffer);
   return fuse_session_exited(session_) != 0 ? Got::end : Got::request;
 }
 

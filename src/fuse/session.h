@@ -28,11 +28,18 @@ class FuseSession {
   enum class Got { request, nothing, end };
   // Takes one request and calls its operation. `end`: somebody unmounted it.
   Got receive();
+  // The same into memory of the caller's, which the operation may keep until it has replied.
+  // REQUIRES: receive_size bytes.
+  Got receive(void* memory);
+  static constexpr std::size_t receive_size = (std::size_t{1} << 20) + 8192;
+  // In it the data of a write begins here.
+  static constexpr std::size_t write_data_at = 80;
   // Keeps the descriptor and the mount from a child that was forked. REQUIRES: in that child.
   void abandon();
 
  private:
   FuseSession() = default;
+  Got receive_into(fuse_buf& buffer);
 
   fuse_session* session_ = nullptr;
   fuse_buf buffer_{};

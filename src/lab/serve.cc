@@ -3,10 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fuse.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +18,7 @@
 #include "lab/calibrate.h"
 #include "lab/device.h"
 #include "lab/service.h"
+#include "service/memory.h"
 
 namespace sluice::lab {
 namespace {
@@ -31,29 +29,6 @@ constexpr unsigned largest_request = 1U << 20;
 
 // More than that was never seen on a machine that had time for us.
 constexpr Instant usual_overhead = std::chrono::microseconds(300);
-
-#ifndef PR_SET_IO_FLUSHER
-#define PR_SET_IO_FLUSHER 57
-#endif
-
-// The kernel may have to write to this very device to get memory. So nothing here may wait for memory:
-// everything is locked, and allocations on our behalf do no I/O.
-// Tells what could not be done about it.
-std::vector<std::string> never_wait_for_memory() {
-  std::vector<std::string> out;
-  if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) {
-    out.push_back(Errno().fail("its memory cannot be locked").text() + "; be root, or raise ulimit -l");
-  }
-  if (prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0) != 0) {
-    out.push_back(Errno().fail("it cannot become an I/O flusher").text() + "; that takes CAP_SYS_RESOURCE");
-  }
-  // The one process that must not be killed when memory is short.
-  if (const UniqueFd fd(sys().open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC, 0)); fd) {
-    [[maybe_unused]] const ssize_t done = sys().write(fd.get(), "-1000", 5);
-  }
-  setpriority(PRIO_PROCESS, 0, -20);
-  return out;
-}
 
 class Server {
  public:
@@ -281,7 +256,7 @@ Status serve(const Member& member, const DeviceOptions& options, const Ready& re
   SLUICE_TRY(auto store, options.backing.empty() ? memory_store(options.size)
                                                  : file_store(options.backing, options.size));
   SLUICE_TRY(auto platter, Platter::create(std::move(store), options.size));
-  std::vector<std::string> warnings = never_wait_for_memory();
+  std::vector<std::string> warnings = service::never_wait_for_memory();
   Device device(options.model, std::move(platter));
   SLUICE_TRY(Reactor reactor, Reactor::create());
   Server server(reactor, device, std::move(warnings));

@@ -132,9 +132,10 @@ Status serve_here(const ServerFolder& server, UniqueFd& lock,
   return serve([&] { lock.reset(); });
 }
 
-Status end_server(const ServerFolder& server) {
-  constexpr int ask_times = 100;
-  constexpr int kill_times = 300;
+Status end_server(const ServerFolder& server, Duration patience) {
+  constexpr int a_second = 50;
+  const int ask_times = static_cast<int>(patience.whole_seconds()) * a_second;
+  const int kill_times = ask_times + 4 * a_second;
   for (int i = 0; i < kill_times; ++i) {
     const int pid = server.server();
     if (pid <= 0) {

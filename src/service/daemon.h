@@ -3,6 +3,8 @@
 
 #include <functional>
 
+#include "base/units.h"
+
 #include "service/server_folder.h"
 
 namespace sluice::service {
@@ -23,6 +25,6 @@ Status serve_here(const ServerFolder& server, UniqueFd& lock,
                   const std::function<Status(const Ready&)>& serve);
 
 // Ends the server: asks it, and after a while kills it. Done when its lock is free.
-Status end_server(const ServerFolder& server);
+Status end_server(const ServerFolder& server, Duration patience = Duration(2, 0));
 
 }  // namespace sluice::service

@@ -48,7 +48,7 @@ bool lies_below(const std::string& path, const std::string& folder) {
 
 }  // namespace
 
-Result<LoopDevice> attach_loop(const std::string& file, bool autoclear) {
+Result<LoopDevice> attach_loop(const std::string& file, bool autoclear, unsigned sector) {
   const UniqueFd control(sys().open("/dev/loop-control", O_RDWR | O_CLOEXEC, 0));
   if (!control) {
     return Errno()
@@ -72,6 +72,7 @@ Result<LoopDevice> attach_loop(const std::string& file, bool autoclear) {
       return Errno().fail(fmt::format("cannot open {}", out.path));
     }
     loop_config config{};
+    config.block_size = sector;
     config.fd = static_cast<__u32>(backing.get());
     config.info.lo_flags = LO_FLAGS_DIRECT_IO;
     config.info.lo_flags |= autoclear ? unsigned{LO_FLAGS_AUTOCLEAR} : 0U;

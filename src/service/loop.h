@@ -16,7 +16,7 @@ struct LoopDevice {
 
 // Attaches the file to a free loop device with direct I/O. With `autoclear` it detaches itself when nobody
 // has it open any more.
-Result<LoopDevice> attach_loop(const std::string& file, bool autoclear);
+Result<LoopDevice> attach_loop(const std::string& file, bool autoclear, unsigned sector = 512);
 // Every loop device whose file lies below the folder.
 std::vector<std::string> loops_below(const std::string& folder);
 // Detaches it at once, or when its last user is gone; but not when it is another's by now.

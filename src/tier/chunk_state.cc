@@ -113,7 +113,7 @@ void Volume::first_write(Piece& piece, ChunkState* state) {
   bool expecting = false;
   for (unsigned tried = 0; tried < count; ++tried) {
     const unsigned tier = wanted + tried < count ? wanted + tried : count - 1 - tried;
-    if (draining(tier) || queues_[tier] == nullptr) {
+    if (draining(tier) || queues_[tier] == nullptr || !store_->persistent(tier)) {
       continue;
     }
     const std::uint64_t slot = space_->take_clean(tier);

@@ -81,13 +81,19 @@ void Volume::start_moves() {
 std::uint64_t Volume::spare_slots() const {
   std::uint64_t free = 0;
   for (unsigned tier = 0; tier < store_->tier_count(); ++tier) {
-    free += queues_[tier] == nullptr || draining(tier) ? 0 : space_->free(tier);
+    const bool counts = queues_[tier] != nullptr && !draining(tier) && store_->persistent(tier);
+    free += counts ? space_->free(tier) : 0;
   }
   const std::uint64_t owed = store_->chunks() - store_->mapped;
   return free > owed ? free - owed : 0;
 }
 
-Volume::Started Volume::start_move(const Operation& operation) {
+Volume::Started Volume::start_move(const Operation& asked) {
+  Operation operation = asked;
+  if (operation.to < store_->tier_count() && !store_->persistent(operation.to) &&
+      (operation.action == Action::migrate || operation.action == Action::redirect)) {
+    operation.action = Action::replicate;  // a volatile tier never has the only copy
+  }
   if (operation.chunk >= store_->chunks()) {
     return Started::nothing_to_do;
   }
@@ -143,7 +149,7 @@ Volume::Started Volume::start_move(const Operation& operation) {
   }
   // A further copy stays, so it leaves room for moves.
   const std::uint64_t spare = spare_slots();
-  if (operation.reason != Reason::drain &&
+  if (operation.reason != Reason::drain && store_->persistent(operation.to) &&
       spare <= (operation.action == Action::replicate ? moves_.size() + 2 : 0)) {
     return operation.action == Action::prefetch ? Started::nothing_to_do : Started::parked;
   }
@@ -327,7 +333,8 @@ std::uint8_t Volume::drain_target(unsigned tier) const {
   const unsigned count = store_->tier_count();
   for (unsigned tried = 1; tried < count; ++tried) {
     const unsigned other = tier + tried < count ? tier + tried : count - 1 - tried;
-    if (!draining(other) && queues_[other] != nullptr && store_->slots[other].free() > 0) {
+    if (!draining(other) && queues_[other] != nullptr && store_->persistent(other) &&
+        store_->slots[other].free() > 0) {
       return static_cast<std::uint8_t>(other);
     }
   }

@@ -100,7 +100,7 @@ Result<LabelBlock> Store::plan(const VolumePlan& plan, std::span<const TierDevic
       return bad_input(fmt::format("tier {} is too small: it has {}", quote(tiers[i].name), print_size(size)),
                        fmt::format("give it at least {}", print_size(offset + plan.chunk_size)));
     }
-    slots += out.tiers[i].slots;
+    slots += tiers[i].persistent ? out.tiers[i].slots : 0;
   }
   // Moves need somewhere to go.
   const std::uint64_t reserve = tiers.size() > 1 ? std::max<std::uint64_t>(2, slots / 50) : 0;

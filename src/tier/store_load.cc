@@ -58,6 +58,8 @@ class StoreLoader {
   Status find_tiers(std::span<const TierDevice> tiers);
   Status read_map();
   Status count_slots();
+  // Further copies on volatile tiers that were lost; true where there were any.
+  bool forget_lost_copies();
 
  private:
   struct Copy {
@@ -78,6 +80,8 @@ class StoreLoader {
   Store& store_;
   Store::Loaded& notes_;
   std::vector<Copy> copies_;
+  std::vector<const TierDevice*> fresh_;
+  unsigned emptied_ = 0;
 };
 
 Status StoreLoader::find_tiers(std::span<const TierDevice> tiers) {
@@ -85,18 +89,23 @@ Status StoreLoader::find_tiers(std::span<const TierDevice> tiers) {
   std::size_t newest = 0;
   for (std::size_t i = 0; i < tiers.size(); ++i) {
     auto label = Store::read_label(*tiers[i].device);
+    if (!label && !tiers[i].persistent && label.error().number == 0) {
+      fresh_.push_back(&tiers[i]);  // memory that was lost: nothing was there alone
+      continue;
+    }
     if (!label) {
       return std::move(label).error().within(fmt::format("tier {}", quote(tiers[i].name)));
     }
     labels[i] = *label;
-    if (labels[i].volume != labels[0].volume) {
-      return fail(
-          fmt::format("tiers {} and {} are of different volumes", quote(tiers[0].name), quote(tiers[i].name)),
-          "give the tiers that belong together");
+    newest = labels[newest].session == 0 ? i : newest;
+    if (labels[i].volume != labels[newest].volume) {
+      return fail(fmt::format("tiers {} and {} are of different volumes", quote(tiers[newest].name),
+                              quote(tiers[i].name)),
+                  "give the tiers that belong together");
     }
     newest = labels[i].session > labels[newest].session ? i : newest;
   }
-  if (labels.empty()) {
+  if (labels.empty() || labels[newest].session == 0) {
     return fail("no tier of the volume is there");
   }
   store_.label_ = labels[newest];
@@ -107,6 +116,9 @@ Status StoreLoader::find_tiers(std::span<const TierDevice> tiers) {
   }
   for (std::size_t i = 0; i < tiers.size(); ++i) {
     const LabelBlock& own = labels[i];
+    if (own.session == 0) {
+      continue;
+    }
     const TierRow& row = label.tiers[own.tier];
     if (row.state != TierState::present || row.device != own.device) {
       return fail(fmt::format("{} was a tier of this volume, and was removed", quote(tiers[i].name)),
@@ -129,6 +141,21 @@ Status StoreLoader::find_tiers(std::span<const TierDevice> tiers) {
     }
     store_.devices_[own.tier] = tiers[i].device;
     store_.slots_offset_[own.tier] = own.slots_offset;
+  }
+  for (const TierDevice* tier : fresh_) {
+    for (unsigned i = 0; i < store_.tier_count_; ++i) {
+      const TierRow& row = label.tiers[i];
+      const std::uint64_t offset = std::min<std::uint64_t>(label.chunk_size, 1 << 20);
+      if (row.state == TierState::present && row.persistent == 0 && store_.devices_[i] == nullptr &&
+          store_.tier_name(i) == tier->name &&
+          offset + row.slots * label.chunk_size <= tier->device->size()) {
+        store_.devices_[i] = tier->device;
+        store_.slots_offset_[i] = offset;
+        emptied_ |= 1U << i;
+        notes_.notes.push_back(
+            fmt::format("tier {} is volatile and was lost; it begins empty", quote(tier->name)));
+      }
+    }
   }
   for (unsigned i = 0; i < store_.tier_count_; ++i) {
     store_.slots[i] = Slots(label.tiers[i].state == TierState::present ? label.tiers[i].slots : 0);
@@ -354,6 +381,22 @@ Status StoreLoader::read_map() {
   return {};
 }
 
+bool StoreLoader::forget_lost_copies() {
+  std::vector<Record> lost;
+  store_.replicas.for_each([&](std::uint64_t chunk, Place place) {
+    if ((emptied_ >> place.tier & 1) != 0) {
+      Record& record = lost.emplace_back();
+      record.chunk = chunk;
+      record.entry.set_place(place);
+      record.type = RecordType::drop_replica;
+    }
+  });
+  for (const Record& record : lost) {
+    store_.apply(record);
+  }
+  return !lost.empty();
+}
+
 Status StoreLoader::count_slots() {
   const auto take = [this](std::uint64_t chunk, Place place) -> Status {
     if (!place.exists()) {
@@ -407,6 +450,7 @@ Result<std::unique_ptr<Store>> Store::load(std::span<const TierDevice> tiers, bo
   StoreLoader loader(*store, out);
   SLUICE_CHECK(loader.find_tiers(tiers));
   SLUICE_CHECK(loader.read_map());
+  const bool forgot = loader.forget_lost_copies();
   if (look_only) {
     SLUICE_CHECK(loader.count_slots());
     return store;
@@ -432,6 +476,12 @@ Result<std::unique_ptr<Store>> Store::load(std::span<const TierDevice> tiers, bo
   // A checkpoint that was interrupted is written again, from what is known now.
   if (store->unfinished_) {
     store->begin_pages();
+  }
+  // Should this session be killed, the next one must not believe in those copies.
+  if (forgot) {
+    SLUICE_CHECK(store->run_until_idle());
+    store->checkpoint();
+    SLUICE_CHECK(store->run_until_idle());
   }
   return store;
 }

@@ -287,7 +287,9 @@ Status Volume::drain(unsigned tier) {
   }
   std::uint64_t room = 0;
   for (unsigned other = 0; other < store_->tier_count(); ++other) {
-    room += other == tier || queues_[other] == nullptr || draining(other) ? 0 : space_->free(other);
+    const bool counts =
+        other != tier && queues_[other] != nullptr && !draining(other) && store_->persistent(other);
+    room += counts ? space_->free(other) : 0;
   }
   const std::uint64_t used = store_->slots[tier].count() - space_->free(tier);
   if (used > room) {
@@ -317,7 +319,7 @@ Status Volume::resize(std::uint64_t chunks) {
   }
   std::uint64_t slots = 0;
   for (unsigned tier = 0; tier < store_->tier_count(); ++tier) {
-    slots += store_->slots[tier].count();
+    slots += store_->persistent(tier) ? store_->slots[tier].count() : 0;
   }
   const std::uint64_t most = slots - (store_->tier_count() > 1 ? std::max<std::uint64_t>(2, slots / 50) : 0);
   if (chunks > most) {
@@ -343,7 +345,7 @@ Status Volume::add_tier(const TierDevice& tier) {
 Status Volume::remove_tier(unsigned tier) {
   std::uint64_t slots = 0;
   for (unsigned other = 0; other < store_->tier_count(); ++other) {
-    slots += other == tier ? 0 : store_->slots[other].count();
+    slots += other == tier || !store_->persistent(other) ? 0 : store_->slots[other].count();
   }
   if (slots < store_->chunks()) {
     return fail(fmt::format("without tier {} the tiers hold {}, and the volume has {}",

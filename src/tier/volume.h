@@ -76,6 +76,7 @@ class Volume {
   bool enqueue(const Operation& operation);
   [[nodiscard]] std::size_t queued() const { return queue_count_; }
   [[nodiscard]] std::size_t pending() const { return parked_count_; }
+  [[nodiscard]] unsigned moving() const { return moving_; }
   // Forgets what waits; what has begun is finished.
   void clear_queue();
   // Chunks whose moves were given up: (operation, errno). Called from advance().

@@ -32,7 +32,7 @@ class Bench {
     static constexpr std::array<const char*, 3> names = {"fast", "middle", "slow"};
     std::vector<TierDevice> out;
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      out.push_back({.name = names[i], .device = devices[i].get()});
+      out.push_back({.name = names[i], .device = devices[i].get(), .persistent = i != volatile_tier});
     }
     return out;
   }
@@ -217,6 +217,7 @@ class Bench {
   std::vector<Block> blocks;
   std::vector<std::unique_ptr<Asked>> asked;
   std::uint64_t next_tag = 0;
+  std::size_t volatile_tier = 99;
   std::uint64_t size = 0;  // of the volume; 0: what the tiers hold
   std::uint64_t prefetched = 0;
   int tolerated = 0;
@@ -299,6 +300,33 @@ TEST(Volume, DrainsATierAndRemovesIt) {
   auto& it = bench.ask(Op::read, 7 * blocks_a_chunk, 4);
   bench.wait(it);
   EXPECT_EQ(bench.tag_in(it, 0), 8U);
+}
+
+TEST(Volume, AVolatileTierHoldsFurtherCopiesAloneAndMayBeLost) {
+  Bench bench(1);
+  bench.volatile_tier = 0;
+  bench.create();
+  bench.open();
+  bench.wait(bench.ask(Op::write, 0, blocks_a_chunk));
+  EXPECT_EQ(bench.volume->store().entries[0].place().tier, 1);
+  bench.volume->enqueue({.chunk = 0, .to = 0});
+  bench.check_slots();
+  EXPECT_EQ(bench.volume->store().entries[0].place().tier, 1);
+  EXPECT_EQ(bench.volume->store().replicas.find(0).count, 1U);
+  bench.wait(bench.ask(Op::flush, 0, 0));
+  bench.volume.reset();
+  for (auto& device : bench.devices) {
+    device->power_cut();
+  }
+  bench.devices[0]->bytes().assign(bench.devices[0]->size(), {});
+  // Killed once more, before anything else is written.
+  bench.open();
+  bench.volume.reset();
+  bench.open();
+  EXPECT_EQ(bench.volume->store().replicas.count(), 0U);
+  auto& it = bench.ask(Op::read, 0, blocks_a_chunk);
+  bench.wait(it);
+  EXPECT_EQ(bench.tag_in(it, 0), 1U);
 }
 
 struct Way {
