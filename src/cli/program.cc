@@ -113,9 +113,14 @@ Result<int> run_verb(const Verb& verb, std::span<const std::string> arguments) {
                         .config = config,
                         .style = style_of(STDOUT_FILENO, choice),
                         .json = !verb.runs_program && options.flag("json")};
-  if (verb.name != "recover") {
+  if (verb.name == "run") {
     for (const std::string& line : describe(recover_leftovers())) {
       log::warn("{}", line);
+    }
+  } else if (verb.name != "recover") {
+    // Only who asks for it has files written.
+    if (const std::string left = describe_leftovers(); !left.empty()) {
+      log::warn("{}", left);
     }
   }
   SLUICE_TRY(const Output output, verb.run(context));

@@ -260,6 +260,14 @@ bool take_area(int fd, std::size_t size, bool wait) {
   return over && flock(fd, LOCK_EX) == 0;
 }
 
+// Whether a file in a folder where everybody may make some was made by a run of ours: it was never anybody
+// else's to write, and is nothing else under another name.
+bool is_own_record(int fd) {
+  struct stat found {};
+  return fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid() &&
+         found.st_nlink == 1 && (found.st_mode & 07777) == 0600;
+}
+
 }  // namespace
 
 bool is_needed(Area& area) {
@@ -412,6 +420,17 @@ Json recovered_json(const Recovered& one) {
           {"why", one.why}};
 }
 
+std::string describe_leftovers() {
+  std::vector<Recovered> all = recover_leftovers(Leftovers::looked_at);
+  std::erase_if(all, [](const Recovered& one) { return one.outcome == Outcome::lives; });
+  if (all.empty()) {
+    return "";
+  }
+  const std::string more = all.size() == 1 ? "" : fmt::format(", and {} more", all.size() - 1);
+  return fmt::format("a run that ended left something of {}{}; `sluice recover` writes it",
+                     quote(all.front().path), more);
+}
+
 std::vector<Recovered> recover_leftovers(Leftovers how) {
   const bool look_only = how == Leftovers::looked_at;
   const bool wait = how == Leftovers::all || how == Leftovers::given_up;
@@ -419,9 +438,9 @@ std::vector<Recovered> recover_leftovers(Leftovers how) {
   for (const std::string& path : leftover_areas()) {
     const UniqueFd fd(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     struct stat found {};
-    if (!fd || fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid() ||
-        !take_area(fd.get(), static_cast<std::size_t>(found.st_size), wait) || fstat(fd.get(), &found) != 0 ||
-        found.st_nlink == 0) {
+    if (!fd || !is_own_record(fd.get()) || fstat(fd.get(), &found) != 0 ||
+        !take_area(fd.get(), static_cast<std::size_t>(found.st_size), wait) || !is_own_record(fd.get()) ||
+        fstat(fd.get(), &found) != 0) {
       continue;  // somebody's, or the run lives
     }
     const auto size = static_cast<std::size_t>(found.st_size);

@@ -45,4 +45,7 @@ enum class Leftovers {
 // removes those that nobody needs. All but the first tell, as `lives`, what a process that runs keeps back.
 std::vector<Recovered> recover_leftovers(Leftovers how = Leftovers::recovered);
 
+// A line about what is to be recovered, which is left as it is; "" where there is nothing.
+std::string describe_leftovers();
+
 }  // namespace sluice

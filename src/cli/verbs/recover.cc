@@ -99,7 +99,7 @@ extern const Verb verb_recover = {
         "it has open comes home when it has ended and this is called again.\n\n"
         "What cannot be recovered, because somebody removed it where it was for instance, is kept and tried "
         "again "
-        "by every command, until --give-up says that it is to be forgotten.\n\n"
+        "by every `sluice run`, until --give-up says that it is to be forgotten.\n\n"
         "Exit status: 0 done, 1 where something could not be written, which is kept then, or is lost, 2 "
         "wrong "
         "usage.",
