@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/trust.h"
 
 namespace sluice {
 namespace {
@@ -73,10 +74,23 @@ bool exists(const std::string& path) {
   return sys().stat(path.c_str(), &about) == 0;
 }
 
-// What is left to walk, next component last.
-void push_components(std::vector<std::string>& todo, std::string_view path) {
-  const std::vector<std::string_view> parts = split(path, '/');
-  todo.insert(todo.end(), parts.rbegin(), parts.rend());
+// What a catalog says is done: files are moved, replaced and removed. Its -wal and -journal lie beside it, so
+// that nobody else may write to the folder, with the sticky bit or without.
+Status check_ours(const std::string& path) {
+  auto trusted = check_trusted(path);
+  Status out = trusted ? Status() : Status(std::move(trusted).error());
+  const std::string folder = folder_of(path);
+  struct stat about = {};
+  if (out && sys().stat(folder.c_str(), &about) == 0 && (about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    out = fail(EPERM, fmt::format("others can write to {}", quote(folder)));
+  }
+  if (out) {
+    return out;
+  }
+  return std::move(out)
+      .error()
+      .within(fmt::format("will not use catalog {}", quote(path)))
+      .advise("give a path that only this user can write in SLUICE_CATALOG");
 }
 
 }  // namespace
@@ -95,51 +109,11 @@ std::string per_host_path(std::string_view path, std::string_view host) {
 }
 
 Result<std::string> resolve_links(const std::string& path) {
-  std::vector<std::string> todo;
-  push_components(todo, path);
-  std::string done;  // "" is the root
-  int links = 0;
-  while (!todo.empty()) {
-    const std::string name = std::move(todo.back());
-    todo.pop_back();
-    if (name.empty() || name == ".") {
-      continue;
-    }
-    if (name == "..") {
-      done.resize(done.empty() ? 0 : done.rfind('/'));
-      continue;
-    }
-    const std::string here = fmt::format("{}/{}", done, name);
-    struct stat about = {};
-    if (lstat(here.c_str(), &about) != 0) {
-      if (errno != ENOENT) {
-        return Errno()
-            .fail(fmt::format("cannot look at {} on the way to catalog {}", quote(here), quote(path)))
-            .advise(kElsewhere);
-      }
-      done = here;
-      continue;
-    }
-    if (!S_ISLNK(about.st_mode)) {
-      done = here;
-      continue;
-    }
-    if (about.st_uid != geteuid() && about.st_uid != 0) {
-      return fail(EPERM,
-                  fmt::format("will not follow {} to the catalog, a symbolic link of another user (uid {})",
-                              quote(here), about.st_uid))
-          .advise("remove the link, or give the path it leads to in SLUICE_CATALOG");
-    }
-    if (++links > 40) {
-      return fail(ELOOP, fmt::format("cannot follow catalog path {}", quote(path))).advise(kElsewhere);
-    }
-    SLUICE_TRY(const std::string target, read_link(here));
-    if (target.starts_with('/')) {
-      done.clear();
-    }
-    push_components(todo, target);
+  auto found = follow_links(path);
+  if (found) {
+    return found;
   }
-  return done.empty() ? "/" : done;
+  return std::move(found).error().within(fmt::format("catalog {}", quote(path))).advise(kElsewhere);
 }
 
 Result<std::optional<CatalogFile>> locate_catalog(const std::string& location, Catalog::Mode mode) {
@@ -149,7 +123,9 @@ Result<std::optional<CatalogFile>> locate_catalog(const std::string& location, C
   }
   // Not normalized as text: "link/.." is not where the link is.
   const bool whole = location.starts_with('/');
-  SLUICE_TRY(std::string path, resolve_links(whole ? location : current_folder() + "/" + location));
+  const std::string typed = whole ? location : current_folder() + "/" + location;
+  SLUICE_TRY(std::string path, resolve_links(typed));
+  SLUICE_CHECK(check_ours(typed));
   const std::string folder = folder_of(path);
   if (!exists(folder)) {
     if (mode == Catalog::Mode::read && errno == ENOENT) {
@@ -167,6 +143,7 @@ Result<std::optional<CatalogFile>> locate_catalog(const std::string& location, C
     SLUICE_TRY(const std::string host, host_name());
     SLUICE_TRY(path, resolve_links(per_host_path(path, host)));
   }
+  SLUICE_CHECK(check_ours(path));
   if (path.size() > kLongestPath) {
     return fail(ENAMETOOLONG, fmt::format("cannot open catalog {}, its path is longer than {} bytes",
                                           quote(path), kLongestPath))

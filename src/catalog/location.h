@@ -19,9 +19,7 @@ bool is_network_file_system(std::uint32_t f_type);
 // "/a/catalog.db", "n7" -> "/a/catalog-n7.db"
 std::string per_host_path(std::string_view path, std::string_view host);
 
-// Follows the symbolic links of an absolute path by hand and gives the path without them; what does not exist
-// is kept as it is. A link that belongs to neither this user nor root is refused, wherever in the path it
-// is: whoever planted it would choose which file this user writes.
+// follow_links() of base/trust.h, with what to do about it.
 Result<std::string> resolve_links(const std::string& path);
 
 struct CatalogFile {
@@ -29,8 +27,9 @@ struct CatalogFile {
   bool network = false;
 };
 
-// The file for a location (a path, not empty). Mode::write creates its folders; Mode::read gives nothing
-// when a folder is missing.
+// The file for a location (a path, not empty). EPERM where another user can write it, its folder, or put
+// another in its place: what a catalog says is done. Mode::write creates its folders; Mode::read gives
+// nothing when a folder is missing.
 Result<std::optional<CatalogFile>> locate_catalog(const std::string& location, Catalog::Mode mode);
 
 // Creates an empty file with mode 0600 unless there is one. An existing file is not opened: closing a

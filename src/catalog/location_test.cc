@@ -185,8 +185,9 @@ TEST(CatalogLocation, BadPathsAreNamed) {
   test::write_text(folder / "file", "x");
   EXPECT_EQ(open_catalog(folder / "file/c.db", kWrite).error().number, ENOTDIR);
   EXPECT_EQ(open_catalog(folder / "file/c.db", kRead).error().number, ENOTDIR);
-  EXPECT_EQ(open_catalog(folder.path(), kWrite).error().number, EISDIR);
-  EXPECT_EQ(open_catalog(folder.path(), kRead).error().number, EISDIR);
+  fs::create_directory(folder / "a folder");
+  EXPECT_EQ(open_catalog(folder / "a folder", kWrite).error().number, EISDIR);
+  EXPECT_EQ(open_catalog(folder / "a folder", kRead).error().number, EISDIR);
   EXPECT_EQ(open_catalog("/", kWrite).error().number, EISDIR);
   EXPECT_EQ(open_catalog("/dev/null", kRead).error().number, EINVAL);
   EXPECT_TRUE(open_catalog(std::string("/tmp/a\0b", 8), kRead).error().usage);

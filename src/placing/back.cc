@@ -273,6 +273,7 @@ Result<Returned> bring_back(Catalog& catalog, const std::string& path, WithoutLi
     return fail(ENOENT, fmt::format("{} is not placed", quote(spot.path)))
         .advise("`sluice status` lists what is");
   }
+  SLUICE_CHECK(check_row(*row));
   auto target = open_target(row->target);
   const bool nowhere = !target && target.error().number == ENOENT;
   if (nowhere && !spot.links_to(row->target)) {

@@ -35,6 +35,7 @@ Status follow_rename(Catalog& catalog, const std::string& from, const std::strin
   if (!row || row->state != placement::placed || !spot.links_to(row->target)) {
     return {};
   }
+  SLUICE_CHECK(check_row(*row));
   SLUICE_CHECK(catalog.rename_placement(from, spot.path));
   mark_box(row->target, spot.path);
   return {};

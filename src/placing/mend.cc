@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
@@ -214,9 +215,34 @@ Status mend_without_folder(Catalog& catalog, const PlacementRow& row, const Scen
   return forget(catalog, row);
 }
 
+// Absolute, without parts that lead elsewhere.
+bool is_plain(const std::string& path) {
+  const auto parts = split(path, '/');
+  return parts.size() > 1 && parts.front().empty() && path.find('\0') == std::string::npos &&
+         std::none_of(parts.begin() + 1, parts.end(),
+                      [](std::string_view part) { return part.empty() || part == "." || part == ".."; });
+}
+
+bool is_aside_of(const std::string& aside, const std::string& path) {
+  const auto name = name_of_aside(aside);
+  return name && aside.find('/') == std::string::npos &&
+         std::string_view(path).substr(path.rfind('/') + 1).starts_with(*name);
+}
+
 }  // namespace
 
+Status check_row(const PlacementRow& row) {
+  const std::string own = folder_of(folder_of(row.target));
+  const bool sound = is_plain(row.path) && is_plain(row.target) && own.ends_with("/" + own_name()) &&
+                     (row.aside.empty() || is_aside_of(row.aside, row.path));
+  return sound ? Status()
+               : Status(fail(EPERM, fmt::format("the catalog has something of {} that Sluice does not write",
+                                                quote(row.path)))
+                            .advise("nothing was changed; find out who wrote it"));
+}
+
 Status mend(Catalog& catalog, const PlacementRow& row) {
+  SLUICE_CHECK(check_row(row));
   SLUICE_TRY(const Scene scene, look_at(row));
   const std::string doubt = scene.spot.folder
                                 ? doubt_of(row.target, scene.spot).value_or("")
@@ -249,6 +275,7 @@ Status mend(Catalog& catalog, const PlacementRow& row) {
 }
 
 Status forget_unlinked(Catalog& catalog, const PlacementRow& row) {
+  SLUICE_CHECK(check_row(row));
   const Trace trace = trace_link(row.path, row.target, row.aside);
   if (row.state != placement::placed || trace.found()) {
     return {};

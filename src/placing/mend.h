@@ -16,6 +16,10 @@ namespace sluice {
 // in. EBUSY: somebody has open what would be removed. REQUIRES: the lock of the placement.
 Status mend(Catalog& catalog, const PlacementRow& row);
 
+// Whether Sluice itself could have written the row: `aside` is a name that it would give, and the target lies
+// in this user's own folder on a place. What a row says is done, files are replaced and removed by it.
+Status check_row(const PlacementRow& row);
+
 // Nothing at its path leads to the data any more: that goes, and the row. Nothing is done where something
 // does, or where a step is under way; ESTALE where that cannot be told. REQUIRES: the lock of the placement.
 Status forget_unlinked(Catalog& catalog, const PlacementRow& row);
