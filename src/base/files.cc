@@ -13,6 +13,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/trust.h"
 
 namespace sluice {
 
@@ -57,13 +58,16 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
 }
 
 Status write_file(const std::string& path, std::string_view data) {
-  // What stands at the end of a link is meant. A device or a pipe cannot be replaced, only written to.
-  std::error_code missing;
-  std::string target = std::filesystem::canonical(path, missing).string();
-  if (missing) {
-    target = path;
+  // What stands at the end of a link is meant, where nobody else has planted it. A device or a pipe cannot be
+  // replaced, only written to.
+  auto followed = follow_links(path.starts_with('/') ? path : fmt::format("{}/{}", current_folder(), path));
+  if (!followed && followed.error().number == EPERM) {
+    return std::move(followed).error().within(fmt::format("cannot write {}", quote(path)));
   }
   struct stat about {};
+  // A link to nothing is replaced; one to a pipe (/dev/stdout) has no path.
+  const bool leads = followed && sys().stat(followed->c_str(), &about) == 0;
+  const std::string target = leads ? *followed : path;
   if (sys().stat(target.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
     const UniqueFd fd(sys().open(target.c_str(), O_WRONLY | O_CLOEXEC, 0));
     if (!fd) {

@@ -10,12 +10,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <memory>
 #include <random>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/trust.h"
 
 namespace sluice {
 namespace {
@@ -56,14 +55,15 @@ std::string in_folder(std::string_view folder, std::string_view name) {
 }
 
 Result<std::string> resolve(const std::string& folder) {
-  const std::unique_ptr<char, decltype(&std::free)> found(realpath(folder.c_str(), nullptr), &std::free);
-  if (found == nullptr) {
-    const Errno why;
-    return errno == ENOENT
-               ? why.fail(fmt::format("there is no folder {}", quote(folder))).advise("make it first")
-               : why.fail(fmt::format("cannot look at folder {}", quote(folder)));
+  SLUICE_TRY(std::string found, follow_links(folder));
+  struct stat about {};
+  if (stat(found.c_str(), &about) == 0) {
+    return found;
   }
-  return std::string(found.get());
+  const Errno why;
+  return errno == ENOENT
+             ? why.fail(fmt::format("there is no folder {}", quote(folder))).advise("make it first")
+             : why.fail(fmt::format("cannot look at folder {}", quote(folder)));
 }
 
 // What tells a folder from others: machine, kind and identity of the file system, inode, time of birth, and

@@ -17,6 +17,12 @@ namespace {
 
 constinit SettingsRoom<Elsewhere, 1> all;
 
+// Whether nobody but root and this user can replace what is made in it.
+bool is_trusted(const struct stat& folder) {
+  const bool ours = folder.st_uid == 0 || folder.st_uid == geteuid();
+  return ours && ((folder.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (folder.st_mode & S_ISVTX) != 0);
+}
+
 int start(const char* text, void** state, char* error, std::size_t error_size) {
   Parameters parameters(text, error, error_size, "except");
   Elsewhere& out = all.take();
@@ -50,6 +56,12 @@ int start(const char* text, void** state, char* error, std::size_t error_size) {
   }
   if (!S_ISDIR(found.st_mode)) {
     return parameters.refuse("it is no folder");
+  }
+  if (!is_trusted(found)) {
+    return parameters.refuse(
+        "others can replace what is made there, and it would come home; name a folder of yours that only you "
+        "can "
+        "write to, or set its sticky bit");
   }
   if (syscall(SYS_getxattr, out.folder.data(), "system.posix_acl_default", nullptr, 0) > 0) {
     return parameters.refuse(
