@@ -66,7 +66,7 @@ endfunction()
 set(SLUICE_MAN_PAGES ${SLUICE_MAN_FOLDER}/sluice.1)
 sluice_add_page(${SLUICE_MAN_FOLDER}/sluice.1 --man)
 foreach(verb IN LISTS SLUICE_VERBS)
-  string(REPLACE "-" ";" words ${verb})
+  string(REGEX REPLACE "^([^-]*)-(.*)$" "\\1;\\2" words ${verb})  # volume-add-tier: "volume add-tier"
   sluice_add_page(${SLUICE_MAN_FOLDER}/sluice-${verb}.1 --man ${words})
   list(APPEND SLUICE_MAN_PAGES ${SLUICE_MAN_FOLDER}/sluice-${verb}.1)
 endforeach()

@@ -17,6 +17,11 @@ Result<volume::VolumeFolder> volume_of(const Context& context);
 Result<Json> ask_volume(const volume::VolumeFolder& folder, const std::string& command,
                         const Json& request = nullptr);
 
+// Until a tier that is being drained is empty, with progress. The time left is by what the last ten seconds
+// brought; a drain that gets nowhere for a minute is an error.
+Result<std::uint64_t> wait_until_empty(const volume::VolumeFolder& folder, const std::string& tier,
+                                       std::uint64_t left);
+
 // "*.tier" of status and stat as a table for people.
 std::string volume_tiers_text(const Json& tiers, const Style& style);
 

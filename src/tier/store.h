@@ -96,6 +96,8 @@ class Store {
 
   // Blocking; between requests of users. The engine has drained before.
   Status add_tier(const TierDevice& tier);
+  // It is there and holds no copy of the map.
+  [[nodiscard]] Status check_removable(unsigned tier) const;
   Status remove_tier(unsigned tier);
   // Ends the session in order: checkpoint, flush, clean label. REQUIRES: idle apart from that.
   Status close();

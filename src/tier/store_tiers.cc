@@ -65,19 +65,23 @@ Status Store::add_tier(const TierDevice& tier) {
   return {};
 }
 
-Status Store::remove_tier(unsigned tier) {
+Status Store::check_removable(unsigned tier) const {
   if (tier >= tier_count_ || label_.tiers[tier].state != TierState::present) {
     return bad_input("there is no such tier");
   }
   if (label_.map_tiers[0] == tier || label_.map_tiers[1] == tier) {
-    return bad_input(
-        fmt::format("tier {} holds a copy of the map, and cannot be removed", quote(tier_name(tier))),
-        "make a new volume without it, and copy");
+    return fail(fmt::format("tier {} holds a copy of the map, and cannot be removed", quote(tier_name(tier))),
+                "make a new volume without it, and copy");
   }
+  return {};
+}
+
+Status Store::remove_tier(unsigned tier) {
+  SLUICE_CHECK(check_removable(tier));
   if (slots[tier].used() > 0) {
-    return bad_input(fmt::format("tier {} still holds {}", quote(tier_name(tier)),
-                                 print_size(slots[tier].used() * label_.chunk_size)),
-                     "drain it first");
+    return fail(fmt::format("tier {} still holds {}", quote(tier_name(tier)),
+                            print_size(slots[tier].used() * label_.chunk_size)),
+                "drain it first");
   }
   label_.tiers[tier].state = TierState::removed;
   Device* const device = std::exchange(devices_[tier], nullptr);

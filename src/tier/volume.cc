@@ -342,7 +342,8 @@ Status Volume::add_tier(const TierDevice& tier) {
   return {};
 }
 
-Status Volume::remove_tier(unsigned tier) {
+Status Volume::check_removable(unsigned tier) const {
+  SLUICE_CHECK(store_->check_removable(tier));
   std::uint64_t slots = 0;
   for (unsigned other = 0; other < store_->tier_count(); ++other) {
     slots += other == tier || !store_->persistent(other) ? 0 : store_->slots[other].count();
@@ -353,7 +354,18 @@ Status Volume::remove_tier(unsigned tier) {
                             print_size(size())),
                 "add a tier first, or make the volume smaller with `sluice volume resize`");
   }
-  SLUICE_CHECK(run_until([this] { return moving_ == 0 && flusher_->idle() && space_->idle(); }));
+  return {};
+}
+
+Status Volume::remove_tier(unsigned tier) {
+  SLUICE_CHECK(check_removable(tier));
+  // Slots that were left become free with a flush.
+  const Slots& own = store_->slots[tier];
+  const bool only_leaving = space_->free(tier) == own.count();
+  SLUICE_CHECK(run_until([&] {
+    space_->hurry();
+    return moving_ == 0 && flusher_->idle() && space_->idle() && (own.used() == 0 || !only_leaving);
+  }));
   SLUICE_CHECK(store_->remove_tier(tier));
   queues_[tier].reset();
   undrain(tier);

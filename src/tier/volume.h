@@ -93,7 +93,9 @@ class Volume {
   // Blocks on the map's journal only. A smaller size unmaps nothing: the chunks cut off must be unmapped.
   Status resize(std::uint64_t chunks);
   Status add_tier(const TierDevice& tier);
-  // Refused where it still holds something, or where the others could not hold the whole volume.
+  // Whether it may be removed once it is empty: the others could hold the whole volume, and it has no map.
+  [[nodiscard]] Status check_removable(unsigned tier) const;
+  // Refused where it still holds something, too.
   Status remove_tier(unsigned tier);
 
   [[nodiscard]] Store& store() { return *store_; }

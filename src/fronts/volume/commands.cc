@@ -77,6 +77,13 @@ Result<Json> VolumeServer::command(std::string_view line) {
     if (word == "drain" || word == "undrain") {
       return drain(request, word == "drain");
     }
+    if (word == "left" || word == "removable") {
+      SLUICE_TRY(const unsigned tier, tier_named(request.at("tier")));
+      if (word == "removable") {
+        SLUICE_CHECK(engine_->check_removable(tier));
+      }
+      return left_on(tier);
+    }
     if (word == "propose") {
       return propose(request);
     }
@@ -346,8 +353,13 @@ Result<Json> VolumeServer::drain(const Json& request, bool on) {
   } else {
     engine_->undrain(tier);
   }
+  return left_on(tier);
+}
+
+Json VolumeServer::left_on(unsigned tier) const {
   const tier::Store& store = engine_->store();
-  return Json{{"left", (store.slots[tier].count() - engine_->space().free(tier)) * store.chunk_size()}};
+  return {{"left", (store.slots[tier].count() - engine_->space().free(tier)) * store.chunk_size()},
+          {"draining", engine_->draining(tier)}};
 }
 
 // {"policy"} begins a dry run; without it, what the last one found.
@@ -420,6 +432,9 @@ Result<Json> VolumeServer::add_tier(const Json& request) {
   if (Status added = engine_->add_tier(
           {.name = spec.name, .device = device.get(), .persistent = spec.persistent, .size = spec.size});
       !added) {
+    if (spec.make) {
+      sys().unlink(spec.path.c_str());
+    }
     SLUICE_CHECK(folder_.write(description_));
     return std::move(added).error();
   }
@@ -432,7 +447,9 @@ Result<Json> VolumeServer::remove_tier(const Json& request) {
   SLUICE_CHECK(check_keys(request, {"tier"}));
   const std::string name = request.at("tier");
   SLUICE_TRY(const unsigned tier, tier_named(name));
+  const tier::Device* const device = engine_->store().device(tier);
   SLUICE_CHECK(engine_->remove_tier(tier));
+  std::erase_if(tiers_.devices, [device](const auto& it) { return it.get() == device; });
   std::erase_if(description_.tiers, [&](const TierSpec& spec) { return spec.name == name; });
   SLUICE_CHECK(folder_.write(description_));
   return status();

@@ -244,6 +244,23 @@ Status detach_volume(const VolumeFolder& folder) {
   return {};
 }
 
+Status tell_size(const VolumeFolder& folder) {
+  for (const std::string& device : attached_devices(folder)) {
+    const UniqueFd fd(sys().open(device.c_str(), O_RDONLY | O_CLOEXEC, 0));
+    if (!fd || sys().ioctl(fd.get(), LOOP_SET_CAPACITY, nullptr) != 0) {
+      return Errno().fail(fmt::format("cannot tell {} of the new size", device));
+    }
+  }
+  return {};
+}
+
+Status check_new_tier(const VolumeFolder& folder, const TierSpec& spec, bool force) {
+  SLUICE_TRY(Description description, folder.read());
+  description.tiers.push_back(spec);
+  SLUICE_CHECK(check_not_own(folder, description));
+  return force ? Status() : check_empty(spec);
+}
+
 Result<Json> check_volume(const VolumeFolder& folder, bool read) {
   SLUICE_TRY(const UniqueFd lock, lock_volume(folder));
   if (folder.server() > 0) {

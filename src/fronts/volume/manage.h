@@ -31,6 +31,11 @@ std::vector<std::string> attached_devices(const VolumeFolder& folder);
 // Refused while it is mounted or open.
 Status detach_volume(const VolumeFolder& folder);
 
+// Tells loop devices that are attached that the file has another size now.
+Status tell_size(const VolumeFolder& folder);
+// What add-tier refuses before the server sees it.
+Status check_new_tier(const VolumeFolder& folder, const TierSpec& spec, bool force);
+
 // Offline. {"clean", "notes", "missing", "chunks", "mapped", "lost": [{"offset", "length", "tier"}...]}; with
 // `read` every mapped chunk is read too.
 Result<Json> check_volume(const VolumeFolder& folder, bool read);

@@ -43,6 +43,7 @@ class VolumeServer {
   Result<Json> operate(const Json& request);
   Result<Json> hint(const Json& request);
   Result<Json> drain(const Json& request, bool on);
+  [[nodiscard]] Json left_on(unsigned tier) const;
   Result<Json> propose(const Json& request);
   Result<Json> configure(const Json& request);
   Result<Json> add_tier(const Json& request);
