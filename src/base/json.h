@@ -21,6 +21,10 @@ std::string base64(std::string_view bytes);
 // The text of a value; bytes that are no UTF-8 are replaced, never thrown. -1 = in one line.
 std::string write_json(const Json& value, int indent = -1);
 
+// What a text says; discarded where it is no JSON, or deeper than any of ours, which would take the whole
+// stack to print or to copy.
+Json parse_json(std::string_view text);
+
 // A number, or null; also null for what JSON has no number for (infinity).
 Json number_or_null(std::optional<double> value);
 

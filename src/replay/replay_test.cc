@@ -289,6 +289,13 @@ TEST_F(Replay, APathThatIsFreeAgainHasItsNameAgain) {
   EXPECT_EQ(scanned.files.size(), 6U);
 }
 
+// Promise 12.
+TEST_F(Replay, ANumberThatNoRunGivesTakesNoMemory) {
+  open(0, 0, (1U << 28U) - 1, "/a", O_CREAT | O_WRONLY);
+  open(10, 0, 2, "/b", O_CREAT | O_WRONLY);
+  EXPECT_EQ(scan().file_of.size(), 3U);
+}
+
 TEST_F(Replay, WhatAnOpenFoundIsWhatIsThereThen) {
   open(0, 0, 1, "/a", O_CREAT | O_WRONLY);
   names(10, TraceEvent::rename, "/a", "/b");

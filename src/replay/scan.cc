@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint32_t most_numbers = 1U << 28U;  // of open files; more are none of ours
+constexpr std::uint32_t most_numbers = 1U << 28U;  // of paths; more are none of ours
 
 // An open file of the trace.
 struct OpenFile {
@@ -184,7 +184,8 @@ class Scanner {
     if (event.result == -EEXIST) {
       out_.existing.push_back(is_covered(event.path) ? found(event.path) : 0);
     }
-    if (event.file == 0 || event.file >= most_numbers || event.result < 0 || !is_covered(event.path)) {
+    ++opens_;
+    if (!is_given(event.file, opens_) || event.result < 0 || !is_covered(event.path)) {
       return;
     }
     out_.changed.resize(std::max<std::size_t>(out_.changed.size(), event.path + 1));
@@ -330,6 +331,7 @@ class Scanner {
   TraceScan& out_;
   std::unordered_map<std::uint32_t, std::uint32_t> mains_;  // strand by process
   std::vector<OpenFile> open_;                              // by number
+  std::uint64_t opens_ = 0;
   PathNames names_;
   std::vector<std::optional<bool>> covered_;  // by path
 };

@@ -144,7 +144,7 @@ Result<Json> ask(const ServerFolder& server, std::string_view command, Duration 
     }
     text.append(buffer, static_cast<std::size_t>(got));
   }
-  Json out = Json::parse(text, nullptr, false);
+  Json out = parse_json(text);
   if (!out.is_object()) {
     return fail(fmt::format("{} answers what cannot be understood", quote(server.name())),
                 fmt::format("is it of another version? `{}` ends it", server.end_command()));

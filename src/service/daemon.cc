@@ -91,7 +91,7 @@ Result<int> read_report(int fd, int pid, const ServerFolder& server) {
     }
     text.append(buffer, static_cast<std::size_t>(got));
   }
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   if (json.is_object() && json.empty()) {
     return pid;
   }

@@ -26,6 +26,7 @@ struct TraceBlock {
   static constexpr std::size_t head_bytes = 48;
   // More is no block of ours.
   static constexpr std::uint32_t most_bytes = 64U << 20U;
+  static constexpr std::uint32_t most_events = 16384;  // in a block of them
 
   std::uint32_t kind = 0;
   std::uint32_t count = 0;    // paths or events

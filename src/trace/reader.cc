@@ -16,6 +16,9 @@
 namespace sluice {
 namespace {
 
+// Compressed, much takes little: a small file must not fill the memory.
+constexpr std::uint64_t most_path_bytes = 1U << 30U;  // of all paths
+
 // As much as there is, at most that many bytes.
 Result<std::string> read_at(int fd, std::uint64_t at, std::size_t bytes, const std::string& path) {
   std::string out(bytes, '\0');
@@ -39,12 +42,13 @@ Result<std::string> read_at(int fd, std::uint64_t at, std::size_t bytes, const s
 
 }  // namespace
 
-Result<TraceReader> TraceReader::open(const std::string& path) {
+Result<TraceReader> TraceReader::open(const std::string& path, std::uint64_t most_at_once) {
   UniqueFd fd(sys().open(path.c_str(), O_RDONLY | O_CLOEXEC, 0));
   if (!fd) {
     return Errno().fail(fmt::format("cannot open {}", quote(path)));
   }
   TraceReader out(path, std::move(fd));
+  out.most_at_once_ = most_at_once;
   SLUICE_CHECK(out.index());
   return out;
 }
@@ -75,7 +79,8 @@ Result<bool> TraceReader::index_block(std::uint64_t& at) {
   }
   const TraceBlock block = parse_head(head);
   if (block.kind < TraceBlock::about || block.kind > TraceBlock::end || block.raw > TraceBlock::most_bytes ||
-      block.stored > TraceBlock::most_bytes) {
+      block.stored > TraceBlock::most_bytes ||
+      (block.kind == TraceBlock::events && block.count > TraceBlock::most_events)) {
     trouble_ = fmt::format("it is damaged {} bytes from its beginning", at);
     return false;
   }
@@ -92,13 +97,19 @@ Result<bool> TraceReader::index_block(std::uint64_t& at) {
     streams_[known->second].blocks.emplace_back(block, at);
     count_ += block.count;
   } else {
+    if (block.kind == TraceBlock::paths) {
+      path_bytes_ += block.raw + std::uint64_t{std::min(block.count, block.raw)} * sizeof(std::string);
+      if (path_bytes_ > most_path_bytes) {
+        return fail(E2BIG, fmt::format("{} has more paths than fit in memory", quote(path_)));
+      }
+    }
     auto raw = unpack(block, at);
     if (!raw && raw.error().number != EBADMSG) {
       return std::move(raw).error();
     }
     Json& json = block.kind == TraceBlock::about ? *about_ : *end_;
     if (raw && block.kind != TraceBlock::paths) {
-      json = Json::parse(*raw, nullptr, false);
+      json = parse_json(*raw);
     }
     if (!raw || (block.kind == TraceBlock::paths ? !decode_paths(block, *raw, paths_) : !json.is_object())) {
       trouble_ = fmt::format("it is damaged {} bytes from its beginning", at);
@@ -141,6 +152,7 @@ Status TraceReader::look_again() {
 
 Status TraceReader::fill(Stream& stream) {
   stream.next_event = 0;
+  in_memory_ -= stream.events.size();
   stream.events.clear();
   while (stream.events.empty() && stream.next_block < stream.blocks.size()) {
     const auto& [block, at] = stream.blocks[stream.next_block++];
@@ -152,6 +164,12 @@ Status TraceReader::fill(Stream& stream) {
       trouble_ = fmt::format("it is damaged {} bytes from its beginning", at);
       stream.events.clear();
     }
+  }
+  in_memory_ += stream.events.size();
+  if (in_memory_ > most_at_once_) {
+    return fail(E2BIG, fmt::format("{} has too many threads at once: their calls do not fit in memory",
+                                   quote(path_)))
+        .advise("record fewer processes in a trace");
   }
   // They stand in the order in which they ended, which is nearly always that in which they began.
   const auto begins_first = [](const TraceEvent& a, const TraceEvent& b) { return a.begin < b.begin; };
@@ -165,6 +183,7 @@ void TraceReader::push(std::size_t index) {
   Stream& stream = streams_[index];
   stream.waits = stream.next_event < stream.events.size() || stream.next_block < stream.blocks.size();
   if (!stream.waits) {
+    in_memory_ -= stream.events.size();
     std::vector<TraceEvent>().swap(stream.events);
     stream.next_event = 0;
     return;
@@ -186,6 +205,10 @@ Result<bool> TraceReader::next(TraceEvent& event) {
     Stream& stream = streams_[index];
     if (stream.next_event < stream.events.size()) {
       event = stream.events[stream.next_event++];
+      // Who counts by path has no room for numbers of none.
+      for (std::uint32_t* path : {&event.path, &event.other, &event.site}) {
+        *path = *path <= paths_.size() ? *path : 0;
+      }
       push(index);
       return true;
     }

@@ -17,7 +17,8 @@ class TraceReader {
  public:
   // EBADMSG where it is no trace, or one that this program cannot read. One that was cut, or is damaged
   // further on, is read as far as it is whole: see trouble().
-  static Result<TraceReader> open(const std::string& path);
+  // With so many events in memory at most, a block of each thread that is at work; by default 2 GiB of them.
+  static Result<TraceReader> open(const std::string& path, std::uint64_t most_at_once = 24U << 20U);
 
   [[nodiscard]] const Json& about() const { return *about_; }
   // Of the whole trace; null where it was cut.
@@ -71,7 +72,10 @@ class TraceReader {
   std::unordered_map<std::uint64_t, std::size_t> stream_of_;  // by process and thread
   std::vector<std::size_t> heap_;  // streams that have more, the one that is due first on top
   std::uint64_t count_ = 0;
-  std::uint64_t at_ = 0;  // where in the file the next block begins
+  std::uint64_t most_at_once_ = 0;
+  std::uint64_t in_memory_ = 0;   // events of all streams
+  std::uint64_t path_bytes_ = 0;  // that the paths take
+  std::uint64_t at_ = 0;          // where in the file the next block begins
 };
 
 }  // namespace sluice

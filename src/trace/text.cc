@@ -93,8 +93,8 @@ int find_operation(std::string_view wanted) {
 }
 
 const std::string& TraceFiles::path_of(const TraceReader& trace, const TraceEvent& event) {
-  constexpr std::uint32_t most = 1U << 28U;  // numbers of a file that is none of ours
-  if (event.path != 0 && event.file != 0 && event.file < most) {
+  opens_ += event.path != 0 ? 1 : 0;
+  if (event.path != 0 && is_given(event.file, opens_)) {
     paths_.resize(std::max<std::size_t>(paths_.size(), event.file + 1));
     paths_[event.file] = event.path;
   }

@@ -23,6 +23,7 @@ class TraceFiles {
 
  private:
   std::vector<std::uint32_t> paths_;  // by number of the open file
+  std::uint64_t opens_ = 0;
 };
 
 // Knows where the own position of an open file is, by what was done to it before. What was in a file before

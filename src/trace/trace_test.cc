@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "trace/format.h"
 #include "trace/reader.h"
 #include "trace/text.h"
 #include "trace/writer.h"
@@ -254,6 +255,42 @@ TEST(TracePositions, StayWithTheOpenFile) {
   EXPECT_EQ(positions.size_of(2), 300);
   EXPECT_EQ(positions.size_of(3), 100);
   EXPECT_EQ(append(2), 100);
+}
+
+// Promise 12.
+TEST_F(Trace, ASmallFileDoesNotFillTheMemory) {
+  auto writer = TraceWriter::create(path_);
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(writer->begin({{"points", {"program"}}}));
+  // All begin at once, so that a block of each would be in memory.
+  for (std::uint32_t thread = 1; thread <= 80; ++thread) {
+    TraceEvent event;
+    event.operation = TraceEvent::sync;
+    event.process = event.thread = thread;
+    for (std::uint32_t i = 0; i < TraceBlock::most_events; ++i) {
+      event.begin = i == 0 ? 0 : 1000;
+      ASSERT_TRUE(writer->add(event));
+    }
+  }
+  ASSERT_TRUE(writer->finish({}));
+  EXPECT_LT(std::filesystem::file_size(path_), 1U << 20U);
+  auto trace = TraceReader::open(path_, 1U << 20U);
+  ASSERT_TRUE(trace) << trace.error().text();
+  TraceEvent event;
+  auto more = trace->next(event);
+  for (int i = 0; i < 100 && more && *more; ++i) {
+    more = trace->next(event);
+  }
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().number, E2BIG);
+}
+
+// Promise 12.
+TEST_F(Trace, DeepJsonIsNone) {
+  const std::string deep(1000000, '[');
+  EXPECT_TRUE(parse_json(deep + std::string(deep.size(), ']')).is_discarded());
+  EXPECT_FALSE(parse_json("[\"" + deep + "\\\"" + deep + "\"]").is_discarded());
+  EXPECT_TRUE(parse_json("[").is_discarded());
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t events_in_block = 16384;
 // Of compression. Paths are few, and as long as many events.
 constexpr int event_level = 3;
 constexpr int path_level = 7;
@@ -105,7 +104,7 @@ Status TraceWriter::add(const TraceEvent& event) {
   std::vector<TraceEvent>& events = last_->second;
   events.push_back(event);
   ++events_;
-  return events.size() < events_in_block ? Status() : put_events(events);
+  return events.size() < TraceBlock::most_events ? Status() : put_events(events);
 }
 
 Status TraceWriter::flush() {

@@ -106,7 +106,7 @@ class Dftracer : public Importer {
       return Line::left_out;
     }
     object.remove_suffix(object.ends_with(',') ? 1 : 0);
-    const Json event = Json::parse(object, nullptr, false);
+    const Json event = parse_json(object);
     if (!event.is_object()) {
       return Line::unreadable;
     }
