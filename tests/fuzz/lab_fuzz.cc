@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "lab/device.h"
 

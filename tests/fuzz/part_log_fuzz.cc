@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "run/combine.h"
 #include "run/part_log.h"
+#include "run/part_source.h"
 
 namespace {
 
@@ -21,15 +21,15 @@ void read(const std::string& bytes) {
        log->damage.empty())) {
     std::abort();
   }
-  const sluice::Combined made = sluice::combine_pieces({log->pieces, log->pieces}, 1000);
+  const sluice::Combined made = sluice::combine_pieces({log->pieces, log->pieces});
   std::uint64_t before = 0;
   for (const auto& [begin, extent] : made.extents) {
-    if (begin < before || extent.end <= begin || extent.end > made.size || extent.part > 1) {
+    if (begin < before || extent.end <= begin || extent.end > made.reach || extent.part > 1) {
       std::abort();
     }
     before = extent.end;
   }
-  if (made.size > INT64_MAX || made.kept > 1000) {
+  if (made.reach > INT64_MAX) {
     std::abort();
   }
 }
