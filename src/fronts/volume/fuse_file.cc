@@ -25,7 +25,6 @@ using service::monotonic_now;
 
 constexpr unsigned largest_request = 1U << 20;
 constexpr std::size_t most_requests = 64;
-constexpr time_t for_ever = 3600;
 
 class FuseFile {
  public:
