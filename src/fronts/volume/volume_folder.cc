@@ -69,6 +69,10 @@ std::string volumes_folder(const Options& options) {
   if (options.given("volumes")) {
     return absolute(options.text("volumes"), current_folder());
   }
+  return default_volumes_folder();
+}
+
+std::string default_volumes_folder() {
   if (geteuid() == 0) {
     return "/var/lib/sluice/volumes";
   }

@@ -43,6 +43,7 @@ struct Description {
 // --volumes, SLUICE_VOLUMES.
 extern const Option option_volumes;
 std::string volumes_folder(const Options& options);
+std::string default_volumes_folder();
 
 class VolumeFolder : public service::ServerFolder {
  public:
