@@ -327,7 +327,7 @@ Result<Json> VolumeServer::operate(const Json& request) {
   }
   if (operation.action == tier::Action::prefetch && engine_->options().prefetch_slots == 0) {
     return fail("the volume has no prefetch buffer",
-                "give it one: sluice volume set NAME --prefetch-buffer SIZE, and serve it again");
+                "it gets one when it is made: sluice volume create --prefetch-buffer SIZE");
   }
   const std::uint64_t first = request.at("first");
   const std::uint64_t count = request.value("count", std::uint64_t{1});
